@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/base/export.h"
+#include "core/numeric/block_format.h"
+#include "core/numeric/error_stats.h"
+#include "core/tensor/tensor.h"
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace halftone {
+
+// One line an operation. The enum, the name table, the pure virtuals, the capability table, the parity
+// test and the benchmark list are all made from this list. An op is added when something uses it.
+#define HALFTONE_OPS(X) X(Copy) X(Fill) X(Cast) X(Matmul) X(QuantizeBlocks) X(DequantizeBlocks) X(BlockErrors)
+
+enum class OpId : std::uint16_t {
+#define X(name) name,
+    HALFTONE_OPS(X)
+#undef X
+};
+HALFTONE_API std::string_view nameOf(OpId op);
+HALFTONE_API std::vector<OpId> allOps();
+
+/// A quantized matrix on one device. Planar formats use all three planes; interleaved ones `codes` only.
+/// codes U8 [rows, codeRowBytes], scales U8 (raw bytes of the scale type), zeros U8.
+struct PackedTensor {
+    const BlockFormat* format = nullptr;
+    Shape logical; ///< [rows, cols]
+    Tensor codes, scales, zeros;
+};
+
+// One plain struct an operation: inputs, outputs, attributes. No ownership, no defaults that matter.
+
+/// Bytes to another tensor of the same dtype and count, between any two devices.
+struct CopyOp {
+    const Tensor& src;
+    Tensor& dst;
+};
+struct FillOp {
+    Tensor& dst;
+    double value;
+};
+/// Element-wise conversion, round to nearest even. Floats saturate to infinity as IEEE does.
+struct CastOp {
+    const Tensor& src;
+    Tensor& dst;
+};
+/// c [m, n] = a [m, k] * b [k, n]; transB: b is [n, k]. F32.
+struct MatmulOp {
+    const Tensor& a;
+    const Tensor& b;
+    Tensor& c;
+    bool transB = false;
+};
+/// in [rows, cols] F32, F16 or BF16 (any alignment). Numeric for NaN or Inf, naming row and column.
+struct QuantizeBlocksOp {
+    const Tensor& in;
+    PackedTensor& packed;
+};
+/// out [rows, cols] F32.
+struct DequantizeBlocksOp {
+    const PackedTensor& packed;
+    Tensor& out;
+};
+/// Error of the packed tensor against `in` (F32, F16, BF16) in blocks of `blockCols` columns (0: whole
+/// rows). stats: rows * ceil(cols / blockCols) entries on the host, row-major.
+struct BlockErrorsOp {
+    const Tensor& in;
+    const PackedTensor& packed;
+    std::int64_t blockCols;
+    std::vector<ErrorStats>& stats;
+};
+
+} // namespace halftone

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/base/export.h"
+#include "core/base/result.h"
+#include "core/numeric/int_grid.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace halftone {
+
+/// What a format is, in numbers: all that a kernel on another device needs to know.
+struct FormatDesc {
+    /// Interleaved: fixed-size blocks, scales inside (GGUF). Planar: codes, scales and zero points in
+    /// planes of their own (compressed-tensors).
+    enum class Layout : std::uint8_t { Interleaved, Planar };
+    /// Which block arithmetic: one entry a family, numbered for ever since kernels switch on it.
+    enum class Family : std::uint8_t { IntGrid, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0 };
+    static constexpr std::int64_t kWholeRow = -1;    ///< blockSize: one scale a row ("channel")
+    static constexpr std::int64_t kWholeTensor = -2; ///< blockSize: one scale a tensor
+
+    Layout layout = Layout::Interleaved;
+    Family family = Family::IntGrid;
+    std::uint8_t bits = 4;
+    std::int64_t blockSize = 32;  ///< columns under one scale
+    std::uint32_t blockBytes = 0; ///< interleaved only
+    GridRule rule = GridRule::SymRestricted;
+    ScaleType scale = ScaleType::F16;
+    bool zeroPoint = false;
+};
+
+/// Sizes of a packed [rows, cols] matrix. Codes of a planar row are a little-endian bit stream of
+/// `bits` each, padded to whole 32-bit words (compressed-tensors "pack-quantized"); signed codes are
+/// stored with 2^(bits-1) added. One zero point is one byte, unsigned.
+struct PackedLayout {
+    std::int64_t rows = 0, cols = 0;
+    std::int64_t groupsPerRow = 1; ///< blocks along a row; 1 for a scale a row or a tensor
+    std::uint64_t codeRowBytes = 0;
+    std::uint64_t codeBytes = 0, scaleBytes = 0, zeroBytes = 0;
+    std::uint64_t total() const { return codeBytes + scaleBytes + zeroBytes; }
+};
+
+/// Smallest and largest value of a tensor, for a format with one scale a tensor.
+struct ValueRange {
+    float min = 0, max = 0;
+};
+
+/// The planes of some consecutive rows. For a scale a tensor, `scales` and `zeros` hold one entry.
+struct PackedRows {
+    std::span<std::byte> codes, scales;
+    std::span<std::uint8_t> zeros;
+};
+struct ConstPackedRows {
+    std::span<const std::byte> codes, scales;
+    std::span<const std::uint8_t> zeros;
+};
+
+/// A packed number format: "q4_0", "int4.g128.f16". Stateless; lives as long as the program.
+/// encodeRows/decodeRows are the plain reference; devices have faster kernels for desc().
+class HALFTONE_API BlockFormat {
+public:
+    virtual ~BlockFormat() = default;
+    /// Stable id, also accepted by formatNamed().
+    virtual const std::string& name() const = 0;
+    /// For people: "INT4, symmetric, groups of 128, F16 scales".
+    virtual const std::string& title() const = 0;
+    virtual const FormatDesc& desc() const = 0;
+    /// ggml's type number when GGUF can store it.
+    virtual std::optional<std::uint32_t> ggufType() const = 0;
+    /// Sizes, or InvalidArgument when the columns don't fit the blocks (named with the remainder) or
+    /// the size overflows. Planar groups may end in a short one.
+    Result<PackedLayout> layout(std::int64_t rows, std::int64_t cols) const;
+    /// Encodes rows of `cols` floats. `range` is used by formats with one scale a tensor only.
+    /// Numeric when a value is NaN or Inf (names row and column) or a scale overflows its type.
+    virtual Status encodeRows(std::span<const float> in, std::int64_t cols, ValueRange range,
+                              PackedRows out) const = 0;
+    /// Decodes rows; never fails: sizes were checked by layout().
+    virtual void decodeRows(ConstPackedRows in, std::int64_t cols, std::span<float> out) const = 0;
+    /// Code of each element and the scale and zero point it is read with: what the block inspector shows.
+    virtual void inspectRow(ConstPackedRows in, std::int64_t cols, std::span<std::int32_t> codes,
+                            std::span<GridPoint> points) const = 0;
+    /// The values of all codes at scale 1 and the given zero point, ascending: the code ruler.
+    virtual std::vector<float> codeValues(std::int32_t zero) const = 0;
+    /// Bits a weight for long rows: all, and codes only.
+    double bitsPerWeight() const;
+    double payloadBits() const { return desc().bits; }
+};
+
+/// A format by name, made on first use: a GGUF block type ("q4_0", "q8_0") or a uniform grid
+/// "int<bits>[a|f].<t|c|gN>.<f32|f16|bf16>" (a: asymmetric, f: full-range symmetric).
+/// InvalidArgument names what can't be read.
+HALFTONE_API Result<const BlockFormat*> formatNamed(std::string_view name);
+/// The interleaved format of a ggml type number, or null when it can't be decoded.
+HALFTONE_API const BlockFormat* formatOfGgufType(std::uint32_t type);
+/// The uniform grid with these numbers. bits 2..8; blockSize > 0, kWholeRow or kWholeTensor.
+HALFTONE_API Result<const BlockFormat*> intGridFormat(int bits, GridRule rule, std::int64_t blockSize,
+                                                      ScaleType scale);
+/// All formats that are listed for people: the block types, and grids of 2..8 bits in their usual shapes.
+HALFTONE_API std::vector<const BlockFormat*> listedFormats();
+
+} // namespace halftone
