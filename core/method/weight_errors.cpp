@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/method/weight_errors.h"
+
+#include "core/base/checked.h"
+#include "core/method/method.h"
+
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+
+namespace halftone {
+
+namespace {
+
+// About 20 ms of work on one core, far below the 100 ms in which a cancel must be heard.
+constexpr std::int64_t kPieceElements = std::int64_t{1} << 22;
+
+std::size_t bytesPerRow(const Tensor& plane, std::int64_t rows)
+{
+    return plane.empty() || rows == 0
+               ? 0
+               : static_cast<std::size_t>(plane.byteSize() / static_cast<std::uint64_t>(rows));
+}
+
+Tensor planeRows(const Tensor& plane, std::int64_t rows, std::int64_t begin, std::int64_t end)
+{
+    if (plane.empty()) return plane;
+    const std::size_t width = bytesPerRow(plane, rows);
+    return Tensor(plane.storage(), DType::U8, Shape{end - begin, static_cast<std::int64_t>(width)},
+                  plane.byteOffset() + static_cast<std::size_t>(begin) * width);
+}
+
+} // namespace
+
+TableSchema weightTableSchema()
+{
+    using Type = Column::Type;
+    return {"weights",
+            "Cost and error of each weight.",
+            {{"name", Type::Name, "", "Name of the weight in the output."},
+             {"id", Type::Name, "", "Stable id, independent of container and sharding."},
+             {"layer", Type::Integer, "", "Layer, or -1."},
+             {"class", Type::Name, "", "Class of its role in the network."},
+             {"format", Type::Name, "", "Format it was written in."},
+             {"elements", Type::Integer, "", "Number of values."},
+             {"bytes_before", Type::Integer, "B", "Bytes in the source."},
+             {"bytes_after", Type::Integer, "B", "Bytes in the output, with scales."},
+             {"bits_per_weight", Type::Real, "bit", "8 bytes_after / elements."},
+             {"mse", Type::Real, "", "Mean square error."},
+             {"nmse", Type::Real, "", "Noise over signal."},
+             {"sqnr_db", Type::Real, "dB", "Signal to quantization noise ratio."},
+             {"max_error", Type::Real, "", "Largest absolute error."},
+             {"crest_factor", Type::Real, "", "Largest absolute value over the root mean square."},
+             {"clipped", Type::Integer, "", "Values beyond the ends of the grid."},
+             {"underflowed", Type::Integer, "", "Values other than 0 that read back as 0."}}};
+}
+
+std::vector<FigureSpec> weightFigures()
+{
+    FigureSpec bars{"weight_sqnr", "Signal to noise by weight", "bars", {}, {}, {}, {}, {}};
+    bars.x = {"Weight", "", false};
+    bars.y = {"SQNR", "dB", false};
+    Trace byWeight;
+    byWeight.label = "SQNR";
+    byWeight.table = "weights";
+    byWeight.x = "name";
+    byWeight.y = "sqnr_db";
+    byWeight.text = "name";
+    byWeight.mark = Trace::Mark::Bars;
+    bars.traces.push_back(byWeight);
+    bars.caption = "Signal to quantization noise ratio of each weight; higher is better.";
+
+    FigureSpec crest{"weight_crest", "Crest factor against error", "scatter", {}, {}, {}, {}, {}};
+    crest.x = {"Crest factor", "", true};
+    crest.y = {"SQNR", "dB", false};
+    Trace points = byWeight;
+    points.x = "crest_factor";
+    points.mark = Trace::Mark::Points;
+    crest.traces.push_back(points);
+    crest.caption = "Weights with a few large values (right) lose more in uniform grids.";
+    return {bars, crest};
+}
+
+Result<WeightErrorTable> WeightErrorTable::open(ResultWriter& results)
+{
+    HALFTONE_TRY(table, results.table(weightTableSchema()));
+    for (const auto& figure : weightFigures())
+        HALFTONE_CHECK(results.figure(figure));
+    return WeightErrorTable(std::move(table));
+}
+
+Status WeightErrorTable::add(const WeightRole& role, const WeightErrorRow& row)
+{
+    const auto& s = row.stats;
+    const auto count = static_cast<double>(row.elements);
+    const std::array values{m_table->nameId(0, row.name),
+                            m_table->nameId(1, role.id),
+                            static_cast<double>(role.layer),
+                            m_table->nameId(3, nameOf(role.roleClass)),
+                            m_table->nameId(4, row.format),
+                            count,
+                            static_cast<double>(row.bytesBefore),
+                            static_cast<double>(row.bytesAfter),
+                            row.elements == 0 ? 0 : 8.0 * static_cast<double>(row.bytesAfter) / count,
+                            s.mse(),
+                            s.normalisedMse(),
+                            s.sqnr(),
+                            s.maxError,
+                            s.crestFactor(),
+                            static_cast<double>(s.clipped),
+                            static_cast<double>(s.underflowed)};
+    return m_table->append(values);
+}
+
+Tensor asMatrix(const Tensor& tensor)
+{
+    const auto& shape = tensor.shape();
+    return Tensor(tensor.storage(), tensor.dtype(), Shape{shape.rows(), shape.cols()}, tensor.byteOffset());
+}
+
+Result<PackedTensor> packedRows(const PackedTensor& packed, std::int64_t begin, std::int64_t end)
+{
+    const std::int64_t rows = packed.logical.rows();
+    if (begin < 0 || begin > end || end > rows)
+        return Error(Errc::Internal,
+                     fmt::format("rows {}..{} of a packed matrix of {} rows", begin, end, rows));
+    PackedTensor part = packed;
+    part.logical = Shape{end - begin, packed.logical.cols()};
+    part.codes = planeRows(packed.codes, rows, begin, end);
+    if (packed.format->desc().blockSize != FormatDesc::kWholeTensor) {
+        part.scales = planeRows(packed.scales, rows, begin, end);
+        part.zeros = planeRows(packed.zeros, rows, begin, end);
+    }
+    return part;
+}
+
+std::int64_t rowsPerPiece(std::int64_t cols)
+{
+    return std::max<std::int64_t>(1, kPieceElements / std::max<std::int64_t>(1, cols));
+}
+
+Result<ErrorStats> measurePacked(const Tensor& original, const PackedTensor& packed, JobContext& ctx)
+{
+    const Tensor matrix = asMatrix(original);
+    const std::int64_t rows = matrix.shape().rows();
+    const std::int64_t piece = rowsPerPiece(matrix.shape().cols());
+    ErrorStats total;
+    std::vector<ErrorStats> stats;
+    for (std::int64_t begin = 0; begin < rows; begin += piece) {
+        HALFTONE_CHECK(ctx.checkpoint());
+        const std::int64_t end = std::min(rows, begin + piece);
+        HALFTONE_TRY(part, packedRows(packed, begin, end));
+        const Tensor in = matrix.rows(begin, end);
+        HALFTONE_CHECK(ctx.device.run(BlockErrorsOp{in, part, 0, stats}, ctx.stream));
+        HALFTONE_CHECK(ctx.device.synchronize(ctx.stream));
+        // In row order, so that the sums do not depend on the number of threads.
+        for (const auto& row : stats)
+            total.merge(row);
+    }
+    return total;
+}
+
+Result<QuantizedWeight> quantizeAndMeasure(const QuantizeMethod& method, const Tensor& source,
+                                           const BlockFormat& format, const ParamList& params,
+                                           JobContext& ctx)
+{
+    const Tensor matrix = asMatrix(source);
+    HALFTONE_TRY(packed, makePacked(ctx.device, format, matrix.shape()));
+    HALFTONE_CHECK(method.quantize(matrix, packed, params, ctx));
+    HALFTONE_CHECK(ctx.device.synchronize(ctx.stream));
+    HALFTONE_TRY(stats, measurePacked(matrix, packed, ctx));
+    return QuantizedWeight{std::move(packed), stats};
+}
+
+std::vector<std::uint32_t> defaultWeights(const Model& model)
+{
+    const auto all = model.weights()->all();
+    std::vector<std::uint32_t> linear, matrices;
+    for (const auto& role : model.roles()) {
+        const auto& info = all[role.weight];
+        if (!info.whyOpaque.empty() || info.shape.rank() < 2 || info.count() == 0) continue;
+        if (info.format == nullptr && !(info.plain && isFloat(*info.plain))) continue;
+        matrices.push_back(role.weight);
+        if (role.linear && !role.bias) linear.push_back(role.weight);
+    }
+    return linear.empty() ? matrices : linear;
+}
+
+Result<std::vector<std::uint32_t>> selectedWeights(const Model& model,
+                                                   const std::vector<std::uint32_t>& selection)
+{
+    if (selection.empty()) return defaultWeights(model);
+    const auto count = model.weights()->all().size();
+    for (const auto index : selection)
+        if (index >= count)
+            return Error(Errc::InvalidArgument,
+                         fmt::format("weight {} does not exist: the model has {}", index, count));
+    return selection;
+}
+
+} // namespace halftone
