@@ -42,6 +42,7 @@ struct PackedLayout {
     std::int64_t rows = 0, cols = 0;
     std::int64_t groupsPerRow = 1; ///< blocks along a row; 1 for a scale a row or a tensor
     std::uint64_t codeRowBytes = 0;
+    std::uint64_t scaleRowBytes = 0, zeroRowBytes = 0; ///< 0 when one entry serves all rows
     std::uint64_t codeBytes = 0, scaleBytes = 0, zeroBytes = 0;
     std::uint64_t total() const { return codeBytes + scaleBytes + zeroBytes; }
 };
@@ -57,12 +58,27 @@ struct PackedRows {
     std::span<std::uint8_t> zeros;
 };
 struct ConstPackedRows {
+    ConstPackedRows() = default;
+    ConstPackedRows(std::span<const std::byte> codePlane, std::span<const std::byte> scalePlane,
+                    std::span<const std::uint8_t> zeroPlane)
+        : codes(codePlane), scales(scalePlane), zeros(zeroPlane)
+    {
+    }
+    ConstPackedRows(const PackedRows& rows) : codes(rows.codes), scales(rows.scales), zeros(rows.zeros) {}
     std::span<const std::byte> codes, scales;
     std::span<const std::uint8_t> zeros;
 };
+/// Rows [begin, end) of the planes of a whole packed matrix.
+HALFTONE_API PackedRows rowsOf(const PackedRows& all, const PackedLayout& layout, std::int64_t begin,
+                               std::int64_t end);
+HALFTONE_API ConstPackedRows rowsOf(const ConstPackedRows& all, const PackedLayout& layout,
+                                    std::int64_t begin, std::int64_t end);
+/// Ends of the grid that the encoder uses, as inspectRow() counts codes.
+HALFTONE_API std::int32_t lowestCode(const FormatDesc& desc);
+HALFTONE_API std::int32_t highestCode(const FormatDesc& desc);
 
 /// A packed number format: "q4_0", "int4.g128.f16". Stateless; lives as long as the program.
-/// encodeRows/decodeRows are the plain reference; devices have faster kernels for desc().
+/// encodeRow(s)/decodeRow(s) are the plain reference; devices have faster kernels for desc().
 class HALFTONE_API BlockFormat {
 public:
     virtual ~BlockFormat() = default;
@@ -76,15 +92,21 @@ public:
     /// Sizes, or InvalidArgument when the columns don't fit the blocks (named with the remainder) or
     /// the size overflows. Planar groups may end in a short one.
     Result<PackedLayout> layout(std::int64_t rows, std::int64_t cols) const;
-    /// Encodes rows of `cols` floats. `range` is used by formats with one scale a tensor only.
-    /// Numeric when a value is NaN or Inf (names row and column) or a scale overflows its type.
-    virtual Status encodeRows(std::span<const float> in, std::int64_t cols, ValueRange range,
-                              PackedRows out) const = 0;
-    /// Decodes rows; never fails: sizes were checked by layout().
-    virtual void decodeRows(ConstPackedRows in, std::int64_t cols, std::span<float> out) const = 0;
+    /// Encodes one row of any length that layout() takes. `range` is used by formats with one scale a
+    /// tensor only. Numeric when a value is NaN or Inf, or a scale overflows its type; the text names the
+    /// columns and, from `row`, the row.
+    virtual Status encodeRow(std::span<const float> in, std::int64_t row, ValueRange range,
+                             PackedRows out) const = 0;
+    /// Decodes one row; never fails: sizes were checked by layout().
+    virtual void decodeRow(ConstPackedRows in, std::span<float> out) const = 0;
     /// Code of each element and the scale and zero point it is read with: what the block inspector shows.
+    /// value = (code - zero) * scale + offset.
     virtual void inspectRow(ConstPackedRows in, std::int64_t cols, std::span<std::int32_t> codes,
                             std::span<GridPoint> points) const = 0;
+    /// encodeRow() for in.size() / cols consecutive rows, counted from 0.
+    Status encodeRows(std::span<const float> in, std::int64_t cols, ValueRange range, PackedRows out) const;
+    /// decodeRow() for out.size() / cols consecutive rows.
+    void decodeRows(ConstPackedRows in, std::int64_t cols, std::span<float> out) const;
     /// The values of all codes at scale 1 and the given zero point, ascending: the code ruler.
     virtual std::vector<float> codeValues(std::int32_t zero) const = 0;
     /// Bits a weight for long rows: all, and codes only.

@@ -10,7 +10,7 @@
 namespace halftone {
 
 /// How the scale and zero point of a uniform integer grid follow from a group's range
-/// (formats_and_training B2). b = bits.
+/// (the usual three). b = bits.
 enum class GridRule : std::uint8_t {
     SymRestricted, ///< s = amax / (2^(b-1) - 1), codes +-(2^(b-1) - 1)
     SymFull,       ///< s = amax / ((2^b - 1) / 2), codes -2^(b-1) .. 2^(b-1) - 1 (compressed-tensors)
@@ -25,6 +25,7 @@ enum class ScaleType : std::uint8_t { F32, F16, BF16 };
 struct GridPoint {
     float scale = 1.0f;
     std::int32_t zero = 0;
+    float offset = 0.0f; ///< added to the value; only in formats that store a minimum (Q4_1, Q5_1)
 };
 
 HALFTONE_HD std::int32_t gridLow(GridRule rule, int bits)

@@ -60,7 +60,7 @@ HALFTONE_HD std::uint16_t floatToHalf(float x)
     return static_cast<std::uint16_t>(sign | ((rounded - 0x38000000u) >> 13));
 }
 
-/// A small float in numbers: sign | exponent | mantissa, subnormals at exponent 0 (B1).
+/// A small float in numbers: sign | exponent | mantissa, subnormals at exponent 0.
 struct SmallFloat {
     int exponentBits;
     int mantissaBits;
@@ -75,6 +75,10 @@ inline constexpr SmallFloat kE5M2{5, 2, 15, 0x7B, 0x7C, 0x7E};
 inline constexpr SmallFloat kE2M3{2, 3, 1, 0x1F, 0, 0};
 inline constexpr SmallFloat kE3M2{3, 2, 3, 0x1F, 0, 0};
 inline constexpr SmallFloat kE2M1{2, 1, 1, 0x7, 0, 0};
+// The FNUZ forms use the code of -0 for NaN, which readers must look for themselves.
+inline constexpr SmallFloat kE4M3Fnuz{4, 3, 8, 0x7F, 0, 0};
+inline constexpr SmallFloat kE5M2Fnuz{5, 2, 16, 0x7F, 0, 0};
+inline constexpr std::uint8_t kFnuzNan = 0x80;
 
 /// Value of a code; the sign bit is the one above exponent and mantissa.
 HALFTONE_HD float smallFloatValue(std::uint32_t code, SmallFloat f)

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/numeric/block_format.h"
+
+#include "core/base/checked.h"
+
+#include <fmt/core.h>
+
+namespace halftone {
+
+namespace {
+
+std::int64_t bytesOfScale(ScaleType type) { return type == ScaleType::F32 ? 4 : 2; }
+
+// Part [begin, end) of a plane with `rowBytes` a row; all of it when one entry serves all rows.
+template <class T>
+std::span<T> part(std::span<T> plane, std::uint64_t rowBytes, std::int64_t begin, std::int64_t end)
+{
+    if (rowBytes == 0) return plane;
+    return plane.subspan(static_cast<std::size_t>(begin) * rowBytes,
+                         static_cast<std::size_t>(end - begin) * rowBytes);
+}
+
+} // namespace
+
+PackedRows rowsOf(const PackedRows& all, const PackedLayout& layout, std::int64_t begin, std::int64_t end)
+{
+    return {part(all.codes, layout.codeRowBytes, begin, end),
+            part(all.scales, layout.scaleRowBytes, begin, end),
+            part(all.zeros, layout.zeroRowBytes, begin, end)};
+}
+
+ConstPackedRows rowsOf(const ConstPackedRows& all, const PackedLayout& layout, std::int64_t begin,
+                       std::int64_t end)
+{
+    return {part(all.codes, layout.codeRowBytes, begin, end),
+            part(all.scales, layout.scaleRowBytes, begin, end),
+            part(all.zeros, layout.zeroRowBytes, begin, end)};
+}
+
+std::int32_t lowestCode(const FormatDesc& desc)
+{
+    switch (desc.family) {
+    case FormatDesc::Family::IntGrid:
+        return gridLow(desc.rule, desc.bits);
+    case FormatDesc::Family::Q8_0:
+        return -127;
+    case FormatDesc::Family::Q4_0:
+    case FormatDesc::Family::Q4_1:
+    case FormatDesc::Family::Q5_0:
+    case FormatDesc::Family::Q5_1:
+        return 0;
+    }
+    return 0;
+}
+
+std::int32_t highestCode(const FormatDesc& desc)
+{
+    if (desc.family == FormatDesc::Family::IntGrid) return gridHigh(desc.rule, desc.bits);
+    if (desc.family == FormatDesc::Family::Q8_0) return 127;
+    return (1 << desc.bits) - 1;
+}
+
+Result<PackedLayout> BlockFormat::layout(std::int64_t rows, std::int64_t cols) const
+{
+    const FormatDesc& d = desc();
+    const auto refuse = [&](std::string why) { return Error(Errc::InvalidArgument, name() + ": " + why); };
+    if (rows < 0 || cols < 0) return refuse(fmt::format("a matrix can't be {} x {}", rows, cols));
+    PackedLayout l;
+    l.rows = rows;
+    l.cols = cols;
+    const auto tooBig = [&] { return refuse(fmt::format("{} x {} is too large to count", rows, cols)); };
+    if (!checkedMul(rows, cols)) return tooBig();
+    std::optional<std::int64_t> codes, scales, zeros;
+    if (d.layout == FormatDesc::Layout::Interleaved) {
+        if (cols % d.blockSize != 0)
+            return refuse(fmt::format("{} columns don't divide into blocks of {} (remainder {})", cols,
+                                      d.blockSize, cols % d.blockSize));
+        l.groupsPerRow = cols / d.blockSize;
+        codes = checkedMul<std::int64_t>(l.groupsPerRow, d.blockBytes);
+        scales = zeros = 0;
+    } else {
+        l.groupsPerRow = d.blockSize > 0 ? ceilDiv(cols, d.blockSize) : 1;
+        if (const auto bits = checkedMul<std::int64_t>(cols, d.bits))
+            codes = checkedMul<std::int64_t>(ceilDiv<std::int64_t>(*bits, 32), 4);
+        const bool oneForAll = d.blockSize == FormatDesc::kWholeTensor;
+        scales = oneForAll ? 0 : checkedMul(l.groupsPerRow, bytesOfScale(d.scale));
+        zeros = oneForAll || !d.zeroPoint ? 0 : l.groupsPerRow;
+    }
+    if (!codes || !scales) return tooBig();
+    l.codeRowBytes = static_cast<std::uint64_t>(*codes);
+    l.scaleRowBytes = static_cast<std::uint64_t>(*scales);
+    l.zeroRowBytes = static_cast<std::uint64_t>(*zeros);
+    const auto all = [&](std::int64_t rowBytes) { return checkedMul(rows, rowBytes); };
+    codes = all(*codes);
+    scales = all(*scales);
+    zeros = all(*zeros);
+    if (d.layout == FormatDesc::Layout::Planar && d.blockSize == FormatDesc::kWholeTensor) {
+        scales = bytesOfScale(d.scale);
+        zeros = d.zeroPoint ? 1 : 0;
+    }
+    if (!codes || !scales || !zeros) return tooBig();
+    const auto sum = checkedAdd(*codes, *scales);
+    if (!sum || !checkedAdd(*sum, *zeros)) return tooBig();
+    l.codeBytes = static_cast<std::uint64_t>(*codes);
+    l.scaleBytes = static_cast<std::uint64_t>(*scales);
+    l.zeroBytes = static_cast<std::uint64_t>(*zeros);
+    return l;
+}
+
+Status BlockFormat::encodeRows(std::span<const float> in, std::int64_t cols, ValueRange range,
+                               PackedRows out) const
+{
+    if (cols <= 0) return Ok{};
+    const auto width = static_cast<std::size_t>(cols);
+    const auto rows = static_cast<std::int64_t>(in.size() / width);
+    HALFTONE_TRY(sizes, layout(rows, cols));
+    for (std::int64_t row = 0; row < rows; ++row)
+        HALFTONE_CHECK(encodeRow(in.subspan(static_cast<std::size_t>(row) * width, width), row, range,
+                                 rowsOf(out, sizes, row, row + 1)));
+    return Ok{};
+}
+
+void BlockFormat::decodeRows(ConstPackedRows in, std::int64_t cols, std::span<float> out) const
+{
+    if (cols <= 0) return;
+    const auto width = static_cast<std::size_t>(cols);
+    const auto rows = static_cast<std::int64_t>(out.size() / width);
+    const auto sizes = layout(rows, cols);
+    assert(sizes);
+    for (std::int64_t row = 0; row < rows; ++row)
+        decodeRow(rowsOf(in, *sizes, row, row + 1),
+                  out.subspan(static_cast<std::size_t>(row) * width, width));
+}
+
+double BlockFormat::bitsPerWeight() const
+{
+    const FormatDesc& d = desc();
+    if (d.layout == FormatDesc::Layout::Interleaved)
+        return 8.0 * d.blockBytes / static_cast<double>(d.blockSize);
+    if (d.blockSize <= 0) return d.bits;
+    const std::int64_t side = 8 * bytesOfScale(d.scale) + (d.zeroPoint ? 8 : 0);
+    return d.bits + static_cast<double>(side) / static_cast<double>(d.blockSize);
+}
+
+} // namespace halftone

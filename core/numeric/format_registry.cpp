@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/numeric/block_format.h"
+#include "core/numeric/int_grid_format.h"
+#include "core/numeric/q_formats.h"
+
+#include <charconv>
+#include <fmt/core.h>
+#include <map>
+#include <memory>
+#include <mutex>
+
+namespace halftone {
+
+namespace {
+
+// The formats made so far. They live to the end of the program, so pointers to them never dangle; the
+// registry itself is leaked for the same reason (other statics may still use formats while they die).
+class Registry {
+public:
+    Registry() : m_blocks(makeQFormats()) {}
+    const std::vector<std::unique_ptr<const BlockFormat>>& blocks() const { return m_blocks; }
+    const BlockFormat* grid(int bits, GridRule rule, std::int64_t blockSize, ScaleType scale)
+    {
+        auto made = std::make_unique<IntGridFormat>(bits, rule, blockSize, scale);
+        const std::lock_guard lock(m_mutex);
+        auto& slot = m_grids[made->name()];
+        if (slot == nullptr) slot = std::move(made);
+        return slot.get();
+    }
+
+private:
+    std::vector<std::unique_ptr<const BlockFormat>> m_blocks;
+    std::mutex m_mutex; ///< guards m_grids
+    std::map<std::string, std::unique_ptr<const BlockFormat>> m_grids;
+};
+
+Registry& registry()
+{
+    static auto* const all = new Registry;
+    return *all;
+}
+
+// A decimal number without sign, leading zero or rest: one text a format.
+std::optional<std::int64_t> plainNumber(std::string_view text)
+{
+    if (text.empty() || text.front() < '1' || text.front() > '9') return std::nullopt;
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+    return value;
+}
+
+std::optional<std::int64_t> blockSizeNamed(std::string_view text)
+{
+    if (text == "t") return FormatDesc::kWholeTensor;
+    if (text == "c") return FormatDesc::kWholeRow;
+    return text.starts_with('g') ? plainNumber(text.substr(1)) : std::nullopt;
+}
+
+std::optional<ScaleType> scaleTypeNamed(std::string_view text)
+{
+    if (text == "f32") return ScaleType::F32;
+    if (text == "f16") return ScaleType::F16;
+    if (text == "bf16") return ScaleType::BF16;
+    return std::nullopt;
+}
+
+Error unknownFormat(std::string_view name, std::string_view why)
+{
+    return {Errc::InvalidArgument,
+            fmt::format("format '{}': {}; known are q4_0, q4_1, q5_0, q5_1, q8_0 and "
+                        "int<bits>[a|f].<t|c|gN>.<f32|f16|bf16>, for example int4.g128.f16",
+                        name, why)};
+}
+
+} // namespace
+
+Result<const BlockFormat*> intGridFormat(int bits, GridRule rule, std::int64_t blockSize, ScaleType scale)
+{
+    if (bits < 2 || bits > 8)
+        return Error(Errc::InvalidArgument, fmt::format("{} bits: an integer grid has 2 to 8", bits));
+    if (blockSize <= 0 && blockSize != FormatDesc::kWholeRow && blockSize != FormatDesc::kWholeTensor)
+        return Error(Errc::InvalidArgument, fmt::format("group size {} must be at least 1", blockSize));
+    return registry().grid(bits, rule, blockSize, scale);
+}
+
+Result<const BlockFormat*> formatNamed(std::string_view name)
+{
+    for (const auto& block : registry().blocks())
+        if (block->name() == name) return block.get();
+    if (!name.starts_with("int")) return unknownFormat(name, "no such format");
+    const auto first = name.find('.');
+    const auto second = first == std::string_view::npos ? first : name.find('.', first + 1);
+    if (second == std::string_view::npos) return unknownFormat(name, "group or scale type is missing");
+    auto head = name.substr(3, first - 3);
+    GridRule rule = GridRule::SymRestricted;
+    if (head.ends_with('a') || head.ends_with('f')) {
+        rule = head.back() == 'a' ? GridRule::Asym : GridRule::SymFull;
+        head.remove_suffix(1);
+    }
+    const auto bits = plainNumber(head);
+    if (!bits || *bits < 2 || *bits > 8)
+        return unknownFormat(name, fmt::format("bits '{}' must be 2 to 8", head));
+    const auto group = name.substr(first + 1, second - first - 1);
+    const auto blockSize = blockSizeNamed(group);
+    if (!blockSize) return unknownFormat(name, fmt::format("group '{}' must be t, c or g1, g2, ...", group));
+    const auto scale = scaleTypeNamed(name.substr(second + 1));
+    if (!scale)
+        return unknownFormat(
+            name, fmt::format("scale type '{}' must be f32, f16 or bf16", name.substr(second + 1)));
+    return intGridFormat(static_cast<int>(*bits), rule, *blockSize, *scale);
+}
+
+const BlockFormat* formatOfGgufType(std::uint32_t type)
+{
+    for (const auto& block : registry().blocks())
+        if (block->ggufType() == type) return block.get();
+    return nullptr;
+}
+
+std::vector<const BlockFormat*> listedFormats()
+{
+    std::vector<const BlockFormat*> list;
+    for (const auto& block : registry().blocks())
+        list.push_back(block.get());
+    for (int bits = 2; bits <= 8; ++bits)
+        for (const auto rule : {GridRule::SymRestricted, GridRule::SymFull, GridRule::Asym})
+            for (const std::int64_t size : {std::int64_t{32}, std::int64_t{64}, std::int64_t{128},
+                                            FormatDesc::kWholeRow, FormatDesc::kWholeTensor})
+                list.push_back(registry().grid(bits, rule, size, ScaleType::F16));
+    return list;
+}
+
+} // namespace halftone
