@@ -15,7 +15,7 @@
 
 namespace halftone {
 
-/// What a weight is in its network (model_internals 10.3).
+/// What a weight is in its network.
 enum class Role : std::uint8_t {
     Embedding,
     Position,
@@ -51,7 +51,9 @@ struct WeightRole {
     int layer = -1;
     int expert = -1; ///< -1: not an expert's; stacked experts of one tensor are -1 with rank 3
     bool bias = false;
-    bool linear = false;     ///< a matrix product with the activations: what quantizers take by default
+    /// A matrix product inside a block: what quantizers take by default. The head and the routers are
+    /// products too, but small errors there cost most: they are taken only when asked for.
+    bool linear = false;
     bool transposed = false; ///< stored [in, out] (GPT-2's Conv1D)
     std::string fusedGroup;  ///< "layers.3.qkv", "layers.3.gate_up": runtimes fuse these; empty: none
 };
@@ -78,6 +80,9 @@ public:
     /// "llama, 6 layers, 5.0 M weights, 10.1 MB, 16.0 bits per weight".
     virtual std::string summary() const = 0;
     virtual std::int64_t weightCount() const = 0;
+    /// What a person should know about how the names and the config were read, one line each: a config
+    /// that contradicts the tensors, a tie that is assumed.
+    virtual std::span<const std::string> notes() const = 0;
 };
 
 /// Role and place read from a tensor name alone (Hugging Face or GGUF naming).
