@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/method/weight_errors.h"
 
-#include "core/base/checked.h"
 #include "core/method/method.h"
 
 #include <algorithm>
@@ -139,24 +138,55 @@ std::int64_t rowsPerPiece(std::int64_t cols)
     return std::max<std::int64_t>(1, kPieceElements / std::max<std::int64_t>(1, cols));
 }
 
-Result<ErrorStats> measurePacked(const Tensor& original, const PackedTensor& packed, JobContext& ctx)
+Status quantizeBlocks(const Tensor& matrix, PackedTensor& packed, JobContext& ctx)
+{
+    const std::int64_t rows = matrix.shape().rows();
+    // Rows are independent of each other unless they share the tensor's one scale.
+    const bool shared = packed.format->desc().blockSize == FormatDesc::kWholeTensor;
+    const std::int64_t piece = shared ? rows : rowsPerPiece(matrix.shape().cols());
+    for (std::int64_t begin = 0; begin < rows; begin += piece) {
+        HALFTONE_CHECK(ctx.checkpoint());
+        const std::int64_t end = std::min(rows, begin + piece);
+        HALFTONE_TRY(part, packedRows(packed, begin, end));
+        const Tensor in = matrix.rows(begin, end);
+        if (auto done = ctx.device.run(QuantizeBlocksOp{in, part}, ctx.stream); !done) {
+            // The device counts rows from the start of the piece.
+            if (begin == 0) return done;
+            return std::move(done).error().in(fmt::format("rows from {}", begin));
+        }
+    }
+    return Ok{};
+}
+
+Status measureBlocks(const Tensor& original, const PackedTensor& packed, std::int64_t blockCols,
+                     const ErrorSink& sink, JobContext& ctx)
 {
     const Tensor matrix = asMatrix(original);
     const std::int64_t rows = matrix.shape().rows();
     const std::int64_t piece = rowsPerPiece(matrix.shape().cols());
-    ErrorStats total;
     std::vector<ErrorStats> stats;
     for (std::int64_t begin = 0; begin < rows; begin += piece) {
         HALFTONE_CHECK(ctx.checkpoint());
         const std::int64_t end = std::min(rows, begin + piece);
         HALFTONE_TRY(part, packedRows(packed, begin, end));
         const Tensor in = matrix.rows(begin, end);
-        HALFTONE_CHECK(ctx.device.run(BlockErrorsOp{in, part, 0, stats}, ctx.stream));
+        HALFTONE_CHECK(ctx.device.run(BlockErrorsOp{in, part, blockCols, stats}, ctx.stream));
         HALFTONE_CHECK(ctx.device.synchronize(ctx.stream));
-        // In row order, so that the sums do not depend on the number of threads.
-        for (const auto& row : stats)
-            total.merge(row);
+        HALFTONE_CHECK(sink(begin, stats));
     }
+    return Ok{};
+}
+
+Result<ErrorStats> measurePacked(const Tensor& original, const PackedTensor& packed, JobContext& ctx)
+{
+    ErrorStats total;
+    // In row order, so that the sums do not depend on the number of threads.
+    const auto add = [&](std::int64_t, std::span<const ErrorStats> rows) -> Status {
+        for (const auto& row : rows)
+            total.merge(row);
+        return Ok{};
+    };
+    HALFTONE_CHECK(measureBlocks(original, packed, 0, add, ctx));
     return total;
 }
 

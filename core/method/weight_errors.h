@@ -12,7 +12,9 @@
 #include "core/result/writer.h"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -55,7 +57,15 @@ HALFTONE_API Result<PackedTensor> packedRows(const PackedTensor& packed, std::in
 /// Rows that one uninterruptible piece of work may take, so that a cancel is heard soon.
 HALFTONE_API std::int64_t rowsPerPiece(std::int64_t cols);
 
-/// Error of `packed` against `original` (a matrix of the same shape), asking ctx between pieces.
+/// QuantizeBlocks over the whole matrix, asking ctx between pieces.
+HALFTONE_API Status quantizeBlocks(const Tensor& matrix, PackedTensor& packed, JobContext& ctx);
+
+/// BlockErrors over the whole matrix, piece by piece: `sink` gets the first row of a piece and its
+/// statistics, blocks of `blockCols` columns (0: whole rows), row-major.
+using ErrorSink = std::function<Status(std::int64_t firstRow, std::span<const ErrorStats> stats)>;
+HALFTONE_API Status measureBlocks(const Tensor& original, const PackedTensor& packed, std::int64_t blockCols,
+                                  const ErrorSink& sink, JobContext& ctx);
+/// Error of all of `packed` against `original` (same count), asking ctx between pieces.
 HALFTONE_API Result<ErrorStats> measurePacked(const Tensor& original, const PackedTensor& packed,
                                               JobContext& ctx);
 
