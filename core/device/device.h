@@ -35,7 +35,8 @@ public:
     virtual Result<std::unique_ptr<Stream>> makeStream() = 0;
     virtual Status synchronize(Stream&) = 0;
     /// May be false for a dtype the back end lacks; run() then answers Unsupported. The dtype is that
-    /// of the op's main input; for the block ops it is asked together with the format.
+    /// of the op's main input (Fill: the output); for the block ops it is asked together with the format.
+    /// DequantizeBlocks has one input type only and ignores the dtype.
     virtual bool supports(OpId op, DType dtype, const BlockFormat* format = nullptr) const = 0;
 #define X(name) virtual Status run(const name##Op&, Stream&) = 0;
     HALFTONE_OPS(X)

@@ -31,6 +31,9 @@ struct PackedTensor {
     Shape logical; ///< [rows, cols]
     Tensor codes, scales, zeros;
 };
+/// The planes as spans; the host must be able to address them (and write them, in the first form).
+HALFTONE_API PackedRows planesOf(PackedTensor& packed);
+HALFTONE_API ConstPackedRows planesOf(const PackedTensor& packed);
 
 // One plain struct an operation: inputs, outputs, attributes. No ownership, no defaults that matter.
 
@@ -39,11 +42,13 @@ struct CopyOp {
     const Tensor& src;
     Tensor& dst;
 };
+/// InvalidArgument when an integer type can't hold the value.
 struct FillOp {
     Tensor& dst;
     double value;
 };
-/// Element-wise conversion, round to nearest even. Floats saturate to infinity as IEEE does.
+/// Element-wise conversion of real types to F64, F32, F16 or BF16, round to nearest even. Floats saturate
+/// to infinity as IEEE does; NaN stays NaN.
 struct CastOp {
     const Tensor& src;
     Tensor& dst;
