@@ -64,6 +64,10 @@ struct CheckpointIssue {
 
 struct OpenOptions {
     bool strict = false; ///< holes, trailing bytes and other warnings become BadFormat
+    /// Tensors that a shard holds but the index does not name are listed too, not only reported.
+    bool keepOrphans = false;
+    /// A part of a split GGUF brings the other parts along; off: this one file alone.
+    bool joinParts = true;
 };
 
 /// A checkpoint: one file, a sharded set, or a folder with config.json. Immutable once open; any thread
@@ -116,6 +120,10 @@ HALFTONE_API std::optional<bool> metaBool(const MetaEntry& entry);
 HALFTONE_API std::optional<std::vector<std::string>> metaStrings(const MetaEntry& entry);
 /// For people: scalars whole, strings cut, arrays as "[151936 strings]".
 HALFTONE_API std::string metaText(const MetaEntry& entry);
+
+/// True for "split.no", "split.count", "split.tensors.count": they describe one part of a split GGUF
+/// and must not be copied into a file that is cut differently.
+HALFTONE_API bool isSplitKey(std::string_view key);
 
 /// Facts about a ggml type number, known or not decodable by us; null when the number is unknown.
 struct GgufTypeInfo {

@@ -61,10 +61,7 @@ constexpr std::array<GgufTypeInfo, 43> kTypes{{
 
 } // namespace
 
-const GgufTypeInfo* ggufTypeInfo(std::uint32_t id)
-{
-    return id < kTypes.size() ? &kTypes[id] : nullptr;
-}
+const GgufTypeInfo* ggufTypeInfo(std::uint32_t id) { return id < kTypes.size() ? &kTypes[id] : nullptr; }
 
 static_assert(std::ranges::all_of(kTypes, [](const GgufTypeInfo& t) {
     return t.id == static_cast<std::uint32_t>(&t - kTypes.data());

@@ -15,8 +15,7 @@ static_assert(std::endian::native == std::endian::little, "checkpoints are littl
 
 /// The number at the start of `bytes`, of any alignment; the caller has checked the size.
 template <class T>
-    requires std::is_arithmetic_v<T>
-T readLe(std::span<const std::byte> bytes)
+requires std::is_arithmetic_v<T> T readLe(std::span<const std::byte> bytes)
 {
     T value;
     std::memcpy(&value, bytes.data(), sizeof value);
@@ -24,7 +23,7 @@ T readLe(std::span<const std::byte> bytes)
 }
 
 template <class T>
-    requires std::is_arithmetic_v<T>
+requires std::is_arithmetic_v<T>
 void appendLe(std::vector<std::byte>& out, T value)
 {
     const auto bytes = std::as_bytes(std::span(&value, 1));

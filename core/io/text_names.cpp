@@ -8,10 +8,9 @@
 
 namespace halftone {
 
-std::string shownName(std::string_view name)
+std::string shownName(std::string_view name, std::size_t limit)
 {
-    constexpr std::size_t kLimit = 80;
-    std::string out(name.substr(0, kLimit));
+    std::string out(name.substr(0, limit));
     const bool cut = out.size() < name.size();
     // A cut may fall inside a character: drop its continuation bytes and its lead byte.
     if (cut)

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/base/result.h"
+#include "core/device/device.h"
+
+#include <cstdint>
+#include <stop_token>
+
+namespace halftone {
+
+/// Rows [begin, end) of a tensor seen as a matrix, and the type to decode them to (F32, F16, BF16).
+struct RowRange {
+    std::int64_t begin = 0, end = 0;
+    DType want = DType::F32;
+};
+
+/// Both work in chunks of some megabytes and ask `stop` between them. What the device can't do is done on the
+/// CPU and copied over. InvalidArgument for a range outside the tensor or another type.
+Result<Tensor> decodePlainRows(const Tensor& source, const RowRange& range, Device& device,
+                               std::stop_token stop);
+/// Planes as ops.h describes them, on the CPU, of any alignment.
+Result<Tensor> decodePackedRows(const PackedTensor& source, const RowRange& range, Device& device,
+                                std::stop_token stop);
+
+/// The planes of some rows; shares the memory.
+PackedTensor packedRows(const PackedTensor& packed, std::int64_t begin, std::int64_t end);
+
+} // namespace halftone
