@@ -26,10 +26,10 @@ using ParamTexts = std::vector<std::pair<std::string, std::string>>;
 struct ParamSpec {
     enum class Kind : std::uint8_t { Bool, Int, Real, Choice, Text, File };
     enum class Level : std::uint8_t { Basic, Advanced };
-    std::string key;       ///< "group-size": the --set key, the flag and the JSON member
-    std::string label;     ///< "Group size"
-    std::string help;      ///< one sentence with a full stop
-    std::string unit = {}; ///< "bit", "token"; empty for a pure number
+    std::string key = {};   ///< "group-size": the --set key, the flag and the JSON member
+    std::string label = {}; ///< "Group size"
+    std::string help = {};  ///< one sentence with a full stop
+    std::string unit = {};  ///< "bit", "token"; empty for a pure number
     Kind kind = Kind::Int;
     ParamValue fallback = {};
     double min = -std::numeric_limits<double>::infinity();

@@ -56,6 +56,13 @@ public:
     virtual Status line(LogLevel level, std::string_view text) = 0;
 };
 
+/// One array with its values, the last dimension running fastest.
+struct ArrayData {
+    std::string name, unit, help;
+    std::vector<std::int64_t> dims;
+    std::vector<float> values;
+};
+
 /// Reads results, from a file or from memory. Any thread; immutable once a run is committed.
 class HALFTONE_API ResultReader {
 public:
@@ -70,6 +77,8 @@ public:
     virtual Result<std::vector<std::string>> names(std::string_view table, std::string_view column) const = 0;
     virtual std::vector<FigureSpec> figures() const = 0;
     virtual std::vector<std::string> arrays() const = 0;
+    /// NotFound lists what there is.
+    virtual Result<ArrayData> arrayData(std::string_view name) const = 0;
     virtual std::vector<std::pair<std::string, std::string>> log() const = 0; ///< level, text
 };
 
@@ -77,13 +86,14 @@ public:
 /// whole rows while a job appends.
 class HALFTONE_API MemoryResults : public ResultWriter, public ResultReader {
 public:
+    /// Until setOutcome() the outcome is Cancelled: what is there is a part of a run.
     static std::shared_ptr<MemoryResults> make(Provenance provenance);
     virtual void setOutcome(Outcome outcome) = 0;
     /// Grows with each change.
     virtual std::uint64_t revision() const = 0;
 };
 
-/// One HDF5 file a run, format 1 (design 4.7): written as FILE.part, renamed by commit(). A writer
+/// One HDF5 file a run, format 1: written as FILE.part, renamed by commit(). A writer
 /// destroyed before commit() leaves no file under the final name.
 class HALFTONE_API Hdf5Writer : public ResultWriter {
 public:
