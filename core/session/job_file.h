@@ -6,6 +6,7 @@
 #include "core/session/quantize.h"
 #include "core/session/sweep.h"
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -15,7 +16,7 @@
 
 namespace halftone {
 
-/// A job file (JSON with // comments), checked: design A.8. One schema for window and batch.
+/// A job file (JSON with // comments), checked. One schema for window and batch.
 /// {"halftone-job": 1, "model": "PATH", "seed": 0, "steps": [ {"do": "overview"},
 ///  {"do": "analyse", "method": "block_error", "set": {...}, "tensors": ["glob"]},
 ///  {"do": "sweep", "points": [{"method": "rtn", "set": {"bits": {"from": 2, "to": 8}}}]},
@@ -33,7 +34,8 @@ struct JobFile {
     std::filesystem::path model;
     std::uint64_t seed = 0;
     std::vector<JobStep> steps;
-    std::string text; ///< as read, for provenance
+    std::string text;       ///< as read, for provenance
+    bool overwrite = false; ///< outputs that exist are replaced; not in the file, a person says so
 };
 
 /// All problems at once, each with its line and key. Never throws.
@@ -46,6 +48,11 @@ HALFTONE_API Status runJobFile(const JobFile& job, std::shared_ptr<const Model> 
 HALFTONE_API std::string jobSchemaJson(const MethodRegistry& methods);
 /// A job file of one step, as the window's "copy as job" gives it.
 HALFTONE_API std::string jobText(const std::string& modelPath, const JobStep& step);
+
+/// Indices of the weights whose name or id matches any of the globs, in file order; empty for no globs.
+/// NotFound names a glob that matches nothing.
+HALFTONE_API Result<std::vector<std::uint32_t>> matchWeights(const Model& model,
+                                                             const std::vector<std::string>& globs);
 
 /// Opens a checkpoint as a model: Checkpoint, WeightSet, Model in one call.
 HALFTONE_API Result<std::shared_ptr<const Model>> openModel(const std::filesystem::path& path,
