@@ -1,0 +1,629 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/ui/chart_view.h"
+
+#include "app/host/strings.h"
+#include "app/ui/chart_canvas.h"
+#include "app/ui/reduce.h"
+#include "app/ui/theme.h"
+
+#include <QEvent>
+#include <QKeyEvent>
+#include <QPainter>
+#include <QPainterPath>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+namespace halftone {
+
+using namespace Qt::Literals::StringLiterals;
+
+namespace {
+
+constexpr double kReach = 14; ///< pixels within which a point is "under the cursor"
+
+bool showable(double value, bool log) { return std::isfinite(value) && (!log || value > 0); }
+
+} // namespace
+
+/// The Qt Charts widget inside, and the way back from its events.
+class ChartView::Canvas : public ChartCanvas {
+public:
+    explicit Canvas(ChartView& owner) : ChartCanvas(&owner), m_owner(owner) {}
+
+protected:
+    void paintUnder(QPainter& painter) override { m_owner.paintUnder(painter); }
+    void paintOver(QPainter& painter) override { m_owner.paintOver(painter); }
+    void press(QPointF position) override { m_owner.press(position); }
+    void move(QPointF position, bool pressed) override { m_owner.move(position, pressed); }
+    void release(QPointF position) override { m_owner.release(position); }
+    void doubleClick() override { m_owner.resetZoom(); }
+    void wheel(QPointF position, double steps) override
+    {
+        m_owner.zoomBy(std::pow(0.8, steps), m_owner.m_axes.toPlot(position));
+    }
+    void leave() override { m_owner.leave(); }
+
+private:
+    ChartView& m_owner;
+};
+
+ChartView::ChartView(QWidget* parent) : Plot(parent), m_canvas(new Canvas(*this))
+{
+    m_canvas->setGeometry(rect());
+}
+
+ChartView::~ChartView() = default;
+
+void ChartView::setXLabels(std::vector<std::pair<double, QString>> labels)
+{
+    m_xLabels = std::move(labels);
+    m_axes.x.labels = m_xLabels;
+    m_canvas->refresh();
+}
+
+void ChartView::setThreshold(std::optional<double> x, const QString& label)
+{
+    m_threshold = x;
+    m_thresholdLabel = label;
+    m_canvas->refresh();
+}
+
+void ChartView::setMarker(std::optional<QPointF> at, const QString& label)
+{
+    m_marker = at;
+    m_markerLabel = label;
+    m_canvas->refresh();
+}
+
+void ChartView::setRuler(std::vector<double> values)
+{
+    m_ruler = std::move(values);
+    m_canvas->refresh();
+}
+
+void ChartView::pictureChanged()
+{
+    m_hover.reset();
+    m_threshold.reset();
+    m_marker.reset();
+    m_ruler.clear();
+    m_xLabels.clear();
+    m_axes = {};
+    m_byX.clear();
+    m_sortedX.clear();
+    m_hidden.clear();
+    if (const auto& p = picture()) {
+        m_axes.x.title = axisTitle(p->spec.x.label, p->spec.x.unit);
+        m_axes.y.title = axisTitle(p->spec.y.label, p->spec.y.unit);
+        m_axes.x.log = p->spec.x.log;
+        m_axes.y.log = p->spec.y.log;
+        m_hidden.assign(p->series.size(), false);
+        for (const Series& s : p->series) {
+            std::vector<std::uint32_t> order;
+            for (std::uint32_t i = 0; i < s.x.size(); ++i)
+                if (showable(s.x[i], p->spec.x.log) && i < s.y.size() && showable(s.y[i], p->spec.y.log))
+                    order.push_back(i);
+            const std::size_t dropped = s.x.size() - order.size();
+            if (dropped > 0)
+                m_extraNote =
+                    tr("%n value(s) of %1 not shown on these axes", nullptr, static_cast<int>(dropped))
+                        .arg(toQt(s.label));
+            std::stable_sort(order.begin(), order.end(),
+                             [&](std::uint32_t a, std::uint32_t b) { return s.x[a] < s.x[b]; });
+            std::vector<double> sorted;
+            sorted.reserve(order.size());
+            for (const std::uint32_t i : order)
+                sorted.push_back(m_axes.x.toPlot(s.x[i]));
+            m_byX.push_back(std::move(order));
+            m_sortedX.push_back(std::move(sorted));
+        }
+        if (p->series.size() > kMostSeries)
+            m_extraNote =
+                tr("only the first %1 of %2 series are drawn").arg(kMostSeries).arg(p->series.size());
+    }
+    findFullRange();
+    zoomTo(m_full);
+}
+
+void ChartView::findFullRange()
+{
+    double x0 = std::numeric_limits<double>::infinity();
+    double x1 = -x0;
+    double y0 = x0;
+    double y1 = -x0;
+    bool bars = false;
+    if (const auto& p = picture()) {
+        for (std::size_t k = 0; k < p->series.size(); ++k) {
+            const Series& s = p->series[k];
+            const bool isBars = s.mark == Trace::Mark::Bars;
+            bars = bars || isBars;
+            for (const std::uint32_t i : m_byX[k]) {
+                const double x = m_axes.x.toPlot(s.x[i]);
+                const double y = m_axes.y.toPlot(s.y[i]);
+                x0 = std::min(x0, x);
+                x1 = std::max(x1, x);
+                y0 = std::min(y0, y);
+                y1 = std::max(y1, y);
+            }
+        }
+    }
+    if (!(x1 >= x0)) {
+        m_full = QRectF(0, 0, 1, 1);
+        return;
+    }
+    if (bars) {
+        const double half = barWidth() / 2;
+        x0 -= half;
+        x1 += half;
+        if (!m_axes.y.log) {
+            y0 = std::min(y0, 0.0);
+            y1 = std::max(y1, 0.0);
+        } else {
+            y0 = std::floor(y0 - 0.05);
+        }
+    }
+    const double dx = x1 > x0 ? (x1 - x0) * (bars ? 0.01 : 0.04) : std::max(0.5, std::abs(x0) * 0.1);
+    const double dy = y1 > y0 ? (y1 - y0) * 0.06 : std::max(0.5, std::abs(y0) * 0.1);
+    const bool grounded = bars && (m_axes.y.log || y0 >= 0);
+    m_full = QRectF(QPointF(x0 - dx, grounded ? y0 : y0 - dy), QPointF(x1 + dx, y1 + dy));
+}
+
+double ChartView::barWidth() const
+{
+    double smallest = std::numeric_limits<double>::infinity();
+    for (std::size_t k = 0; k < m_sortedX.size(); ++k)
+        if (picture()->series[k].mark == Trace::Mark::Bars)
+            for (std::size_t i = 1; i < m_sortedX[k].size(); ++i)
+                if (m_sortedX[k][i] > m_sortedX[k][i - 1])
+                    smallest = std::min(smallest, m_sortedX[k][i] - m_sortedX[k][i - 1]);
+    // Series that share the axis may interleave: bars of one class stand between those of another.
+    std::vector<double> all;
+    for (std::size_t k = 0; k < m_sortedX.size() && m_sortedX.size() > 1; ++k)
+        if (picture()->series[k].mark == Trace::Mark::Bars)
+            all.insert(all.end(), m_sortedX[k].begin(), m_sortedX[k].end());
+    std::sort(all.begin(), all.end());
+    for (std::size_t i = 1; i < all.size(); ++i)
+        if (all[i] > all[i - 1]) smallest = std::min(smallest, all[i] - all[i - 1]);
+    return std::isfinite(smallest) ? smallest : 1.0;
+}
+
+void ChartView::resetZoom()
+{
+    zoomTo(m_full);
+    Q_EMIT zoomed();
+}
+
+void ChartView::zoomTo(const QRectF& range)
+{
+    // Doubles end somewhere: a range that has no width left is refused.
+    const double scale = std::max({std::abs(range.left()), std::abs(range.right()), 1e-300});
+    if (range.width() <= scale * 1e-12 || range.height() <= 0) return;
+    m_axes.x.min = range.left();
+    m_axes.x.max = range.right();
+    m_axes.y.min = range.top();
+    m_axes.y.max = range.bottom();
+    relayout();
+}
+
+void ChartView::zoomBy(double factor, QPointF around)
+{
+    const QRectF now(QPointF(m_axes.x.min, m_axes.y.min), QPointF(m_axes.x.max, m_axes.y.max));
+    QRectF next(around.x() + (now.left() - around.x()) * factor,
+                around.y() + (now.top() - around.y()) * factor, now.width() * factor, now.height() * factor);
+    if (next.width() >= m_full.width()) {
+        resetZoom();
+        return;
+    }
+    zoomTo(next);
+    Q_EMIT zoomed();
+}
+
+QRectF ChartView::shownRange() const
+{
+    return QRectF(QPointF(m_axes.x.toValue(m_axes.x.min), m_axes.y.toValue(m_axes.y.min)),
+                  QPointF(m_axes.x.toValue(m_axes.x.max), m_axes.y.toValue(m_axes.y.max)));
+}
+
+QPointF ChartView::pixelOf(double x, double y) const
+{
+    return m_axes.toPixel(m_axes.x.toPlot(x), m_axes.y.toPlot(y));
+}
+
+void ChartView::relayout()
+{
+    m_axes.layOut(size(), font(), 0);
+    m_canvas->setGeometry(rect());
+    m_canvas->setPlotArea(m_axes.area);
+    m_canvas->setRange(m_axes.x.min, m_axes.x.max, m_axes.y.min, m_axes.y.max);
+    fillSeries();
+}
+
+bool ChartView::dense(std::size_t k) const
+{
+    return picture()->series[k].mark == Trace::Mark::Points && m_byX[k].size() > kMostMarkers;
+}
+
+void ChartView::fillSeries()
+{
+    std::vector<ChartCanvas::Line> lines;
+    m_shownPoints = 0;
+    const auto& p = picture();
+    const std::size_t n = p ? std::min<std::size_t>(p->series.size(), kMostSeries) : 0;
+    const int columns = std::clamp(static_cast<int>(m_axes.area.width()), 1, kMostPoints / 4 - 1);
+    const double width = p && n > 0 ? barWidth() : 1;
+    const double ground = m_axes.y.log ? m_axes.y.min : 0;
+    for (std::size_t k = 0; k < n; ++k) {
+        if (m_hidden[k] || m_byX[k].empty()) continue;
+        const Series& s = p->series[k];
+        QColor colour(QRgb(colourOfSeries(*p, k)));
+        if (stale()) colour.setAlpha(90);
+        const auto point = [&](std::uint32_t i) {
+            return QPointF(m_axes.x.toPlot(s.x[i]), m_axes.y.toPlot(s.y[i]));
+        };
+        ChartCanvas::Line line;
+        line.colour = colour;
+        line.order = static_cast<int>(k);
+        if (s.mark == Trace::Mark::Bars) {
+            line.kind = ChartCanvas::Kind::Area;
+            line.ground = ground;
+            std::vector<double> heights;
+            for (const std::uint32_t i : m_byX[k])
+                heights.push_back(m_axes.y.toPlot(s.y[i]));
+            const double shown = p->spec.kind == "histogram" ? width : width * 0.82;
+            for (const Bar& bar :
+                 reduceBars(m_sortedX[k], heights, shown, m_axes.x.min, m_axes.x.max, columns)) {
+                line.points << QPointF(bar.left, ground) << QPointF(bar.left, bar.height)
+                            << QPointF(bar.right, bar.height) << QPointF(bar.right, ground);
+            }
+        } else if (s.mark == Trace::Mark::Points) {
+            if (dense(k)) continue; // painted by paintDense
+            line.kind = ChartCanvas::Kind::Scatter;
+            for (const std::uint32_t i : m_byX[k])
+                line.points << point(i);
+        } else {
+            line.kind = ChartCanvas::Kind::Line;
+            std::vector<double> ys;
+            ys.reserve(m_byX[k].size());
+            for (const std::uint32_t i : m_byX[k])
+                ys.push_back(m_axes.y.toPlot(s.y[i]));
+            for (const std::uint32_t i : reduceM4(m_sortedX[k], ys, m_axes.x.min, m_axes.x.max, columns))
+                line.points << QPointF(m_sortedX[k][i], ys[i]);
+        }
+        m_shownPoints += static_cast<int>(line.points.size());
+        lines.push_back(std::move(line));
+        if (s.hull.size() < 2) continue;
+        ChartCanvas::Line hull;
+        hull.kind = ChartCanvas::Kind::Line;
+        hull.colour = colour;
+        hull.order = 0; // solid
+        for (const std::uint32_t i : s.hull)
+            if (i < s.x.size() && showable(s.x[i], m_axes.x.log) && showable(s.y[i], m_axes.y.log))
+                hull.points << point(i);
+        lines.push_back(std::move(hull));
+    }
+    m_canvas->setLines(std::move(lines));
+    m_canvas->refresh();
+}
+
+bool ChartView::nearThreshold(QPointF position) const
+{
+    if (!m_threshold || !m_axes.area.adjusted(0, -8, 0, 8).contains(position)) return false;
+    return std::abs(pixelOf(*m_threshold, m_axes.y.toValue(m_axes.y.min)).x() - position.x()) <= 6;
+}
+
+std::optional<PlotPoint> ChartView::pointAt(QPointF position) const
+{
+    const auto& p = picture();
+    if (!p || !m_axes.area.adjusted(-kReach, -kReach, kReach, kReach).contains(position)) return std::nullopt;
+    const QPointF plot = m_axes.toPlot(position);
+    const double perPixel = (m_axes.x.max - m_axes.x.min) / m_axes.area.width();
+    std::optional<PlotPoint> best;
+    double bestDistance = kReach * kReach;
+    for (std::size_t k = 0; k < p->series.size(); ++k) {
+        if (m_hidden[k] || m_sortedX[k].empty()) continue;
+        const Series& s = p->series[k];
+        const auto& xs = m_sortedX[k];
+        const bool bars = s.mark == Trace::Mark::Bars;
+        const double reach = bars ? barWidth() / 2 : kReach * perPixel;
+        // Binary search over all points, not over the reduced ones.
+        auto at = std::lower_bound(xs.begin(), xs.end(), plot.x() - reach) - xs.begin();
+        std::optional<PlotPoint> nearestInX;
+        double nearestX = std::numeric_limits<double>::infinity();
+        for (;
+             static_cast<std::size_t>(at) < xs.size() && xs[static_cast<std::size_t>(at)] <= plot.x() + reach;
+             ++at) {
+            const std::uint32_t i = m_byX[k][static_cast<std::size_t>(at)];
+            const QPointF pixel = pixelOf(s.x[i], s.y[i]);
+            const double dx = std::abs(pixel.x() - position.x());
+            if (dx < nearestX) {
+                nearestX = dx;
+                nearestInX = PlotPoint{static_cast<int>(k), static_cast<int>(i)};
+            }
+            const double dy = pixel.y() - position.y();
+            const double distance = dx * dx + dy * dy;
+            if (!bars && distance < bestDistance) {
+                bestDistance = distance;
+                best = PlotPoint{static_cast<int>(k), static_cast<int>(i)};
+            }
+        }
+        if (bars && nearestInX && !best) best = nearestInX;
+    }
+    return best;
+}
+
+void ChartView::press(QPointF position)
+{
+    setFocus(Qt::MouseFocusReason);
+    for (const Legend& entry : m_legend)
+        if (entry.box.contains(position)) {
+            const auto k = static_cast<std::size_t>(entry.series);
+            m_hidden[k] = !m_hidden[k];
+            fillSeries();
+            return;
+        }
+    if (nearThreshold(position)) {
+        m_draggingThreshold = true;
+        return;
+    }
+    if (m_axes.area.contains(position)) m_boxFrom = position;
+}
+
+void ChartView::move(QPointF position, bool pressed)
+{
+    if (m_draggingThreshold) {
+        const double x = std::clamp(m_axes.toPlot(position).x(), m_axes.x.min, m_axes.x.max);
+        m_threshold = m_axes.x.toValue(x);
+        Q_EMIT thresholdDragged(*m_threshold);
+        m_canvas->refresh();
+        return;
+    }
+    if (pressed && m_boxFrom) {
+        m_boxTo = QPointF(std::clamp(position.x(), m_axes.area.left(), m_axes.area.right()),
+                          std::clamp(position.y(), m_axes.area.top(), m_axes.area.bottom()));
+        m_canvas->refresh();
+        return;
+    }
+    m_canvas->setCursor(nearThreshold(position) ? Qt::SplitHCursor : Qt::ArrowCursor);
+    const auto hit = pointAt(position);
+    if (hit == m_hover) return;
+    m_hover = hit;
+    Q_EMIT hovered(hit ? textOf(*hit) : QString());
+    m_canvas->refresh();
+}
+
+void ChartView::release(QPointF position)
+{
+    if (m_draggingThreshold) {
+        m_draggingThreshold = false;
+        return;
+    }
+    const auto from = std::exchange(m_boxFrom, std::nullopt);
+    const auto to = std::exchange(m_boxTo, std::nullopt);
+    if (from && to && std::abs(from->x() - to->x()) > 6 && std::abs(from->y() - to->y()) > 6) {
+        zoomTo(QRectF(m_axes.toPlot(*from), m_axes.toPlot(*to)).normalized());
+        Q_EMIT zoomed();
+        return;
+    }
+    m_canvas->refresh();
+    if (!from) return;
+    if (const auto hit = pointAt(position)) {
+        setHighlight(hit);
+        Q_EMIT picked(*hit);
+    }
+}
+
+void ChartView::leave()
+{
+    if (!m_hover) return;
+    m_hover.reset();
+    Q_EMIT hovered(QString());
+    m_canvas->refresh();
+}
+
+void ChartView::paintUnder(QPainter& painter) const
+{
+    painter.fillRect(rect(), Theme::colours().surface);
+    if (!picture()) return;
+    painter.setFont(font());
+    m_axes.paintGrid(painter);
+    if (!m_ruler.empty()) {
+        QColor line = Theme::colours().highlight;
+        line.setAlphaF(0.55F);
+        painter.setPen(QPen(line, 1));
+        for (const double value : m_ruler) {
+            if (!showable(value, m_axes.x.log)) continue;
+            const double px = std::round(m_axes.toPixel(m_axes.x.toPlot(value), m_axes.y.min).x());
+            if (px >= m_axes.area.left() && px <= m_axes.area.right())
+                painter.drawLine(QPointF(px, m_axes.area.top()), QPointF(px, m_axes.area.bottom()));
+        }
+    }
+    paintDense(painter);
+}
+
+void ChartView::paintDense(QPainter& painter) const
+{
+    for (std::size_t k = 0; k < picture()->series.size(); ++k) {
+        if (m_hidden[k] || !dense(k)) continue;
+        const Series& s = picture()->series[k];
+        QColor colour(QRgb(colourOfSeries(*picture(), k)));
+        colour.setAlphaF(stale() ? 0.2F : 0.6F);
+        painter.save();
+        painter.setClipRect(m_axes.area);
+        // Square dots of 2 pixels: a million of them stay quick, and an outlier is never lost.
+        painter.setRenderHint(QPainter::Antialiasing, false);
+        QList<QRectF> dots;
+        dots.reserve(static_cast<qsizetype>(s.x.size()));
+        for (const std::uint32_t i : m_byX[k]) {
+            const QPointF pixel = pixelOf(s.x[i], s.y[i]);
+            dots << QRectF(pixel.x() - 1, pixel.y() - 1, 2, 2);
+        }
+        painter.setPen(Qt::NoPen);
+        painter.setBrush(colour);
+        painter.drawRects(dots);
+        painter.restore();
+    }
+}
+
+void ChartView::paintLegend(QPainter& painter) const
+{
+    m_legend.clear();
+    const auto& p = picture();
+    if (p->series.size() < 2) return;
+    const QFontMetricsF metrics(painter.font());
+    double right = m_axes.area.right();
+    for (std::size_t back = std::min<std::size_t>(p->series.size(), kMostSeries); back-- > 0;) {
+        const QString label = toQt(p->series[back].label);
+        if (label.isEmpty()) continue;
+        const double width = metrics.horizontalAdvance(label) + 18;
+        if (right - width < m_axes.area.left() + metrics.horizontalAdvance(m_axes.y.title) + 24) break;
+        const QRectF box(right - width, 2, width, metrics.height());
+        const bool off = m_hidden[back];
+        const QColor colour(QRgb(colourOfSeries(*p, back)));
+        painter.setRenderHint(QPainter::Antialiasing, true);
+        ChartCanvas::paintSample(painter, QRectF(box.left(), box.center().y() - 5, 12, 10),
+                                 p->series[back].mark == Trace::Mark::Line   ? ChartCanvas::Kind::Line
+                                 : p->series[back].mark == Trace::Mark::Bars ? ChartCanvas::Kind::Area
+                                                                             : ChartCanvas::Kind::Scatter,
+                                 off ? Theme::colours().line : colour, static_cast<int>(back));
+        painter.setPen(off ? Theme::colours().line : Theme::colours().dim);
+        painter.drawText(box.adjusted(16, 0, 0, 0), Qt::AlignLeft | Qt::AlignVCenter, label);
+        m_legend.push_back({box, static_cast<int>(back)});
+        right -= width + 14;
+    }
+}
+
+void ChartView::paintOver(QPainter& painter) const
+{
+    const auto& p = picture();
+    if (!p) return;
+    const ThemeColours& c = Theme::colours();
+    painter.setFont(font());
+    m_axes.paintLabels(painter, size());
+    paintLegend(painter);
+    const QFontMetricsF metrics(painter.font());
+    const auto pill = [&](QPointF near, const QString& text, bool strong) {
+        const double width = metrics.horizontalAdvance(text) + 16;
+        QRectF box(near.x() + 10, near.y() - metrics.height() - 16, width, metrics.height() + 6);
+        if (box.right() > this->width() - 4) box.moveRight(near.x() - 10);
+        if (box.left() < 4) box.moveLeft(4);
+        if (box.top() < 2) box.moveTop(near.y() + 12);
+        painter.setPen(QPen(strong ? c.accent : c.line, 1));
+        painter.setBrush(c.surface);
+        painter.drawRoundedRect(box, 4, 4);
+        painter.setPen(c.text);
+        painter.drawText(box, Qt::AlignCenter, text);
+    };
+    painter.setRenderHint(QPainter::Antialiasing, true);
+    if (m_threshold) {
+        const double px = std::round(pixelOf(*m_threshold, m_axes.y.toValue(m_axes.y.min)).x());
+        if (px >= m_axes.area.left() && px <= m_axes.area.right()) {
+            painter.setPen(QPen(c.accent, 2, Qt::DashLine));
+            painter.drawLine(QPointF(px, m_axes.area.top()), QPointF(px, m_axes.area.bottom()));
+            painter.setPen(Qt::NoPen);
+            painter.setBrush(c.accent);
+            painter.drawRoundedRect(QRectF(px - 4, m_axes.area.center().y() - 12, 8, 24), 4, 4);
+            const double width = metrics.horizontalAdvance(m_thresholdLabel);
+            const bool leftSide = px + width + 12 > m_axes.area.right();
+            painter.setPen(c.accent);
+            painter.drawText(QPointF(leftSide ? px - width - 8 : px + 8, m_axes.area.bottom() - 10),
+                             m_thresholdLabel);
+        }
+    }
+    if (m_marker && showable(m_marker->x(), m_axes.x.log) && showable(m_marker->y(), m_axes.y.log)) {
+        const QPointF at = pixelOf(m_marker->x(), m_marker->y());
+        if (m_axes.area.adjusted(-1, -1, 1, 1).contains(at)) {
+            // A diamond: told apart from data by shape, not by colour alone.
+            QPainterPath diamond;
+            diamond.addPolygon(QPolygonF({at + QPointF(0, -8), at + QPointF(8, 0), at + QPointF(0, 8),
+                                          at + QPointF(-8, 0), at + QPointF(0, -8)}));
+            painter.setPen(QPen(c.surface, 2));
+            painter.setBrush(c.accent);
+            painter.drawPath(diamond);
+            painter.setPen(c.text);
+            const double width = metrics.horizontalAdvance(m_markerLabel);
+            const bool leftSide = at.x() + width + 16 > this->width();
+            painter.drawText(
+                QPointF(leftSide ? at.x() - width - 12 : at.x() + 12, at.y() + metrics.ascent() + 6),
+                m_markerLabel);
+        }
+    }
+    const auto ring = [&](PlotPoint point, const QColor& colour) {
+        const Series& s = p->series[static_cast<std::size_t>(point.series)];
+        const auto i = static_cast<std::size_t>(point.index);
+        if (i >= s.y.size() || !showable(s.x[i], m_axes.x.log) || !showable(s.y[i], m_axes.y.log))
+            return QPointF(-1, -1);
+        const QPointF at = pixelOf(s.x[i], s.y[i]);
+        if (!m_axes.area.adjusted(-2, -2, 2, 2).contains(at)) return QPointF(-1, -1);
+        painter.setBrush(Qt::NoBrush);
+        painter.setPen(QPen(colour, 2));
+        if (s.mark == Trace::Mark::Bars) {
+            const double half =
+                std::max(2.0, barWidth() / (m_axes.x.max - m_axes.x.min) * m_axes.area.width() * 0.41);
+            painter.drawRect(
+                QRectF(QPointF(at.x() - half, at.y()), QPointF(at.x() + half, m_axes.area.bottom())));
+        } else {
+            painter.drawEllipse(at, 7, 7);
+        }
+        return at;
+    };
+    if (const auto h = highlighted()) ring(*h, c.highlight);
+    if (m_hover) {
+        const QPointF at = ring(*m_hover, c.text);
+        if (at.x() >= 0) pill(at, textOf(*m_hover), false);
+    }
+    if (m_boxFrom && m_boxTo) {
+        QColor fill = c.accent;
+        fill.setAlphaF(0.12F);
+        painter.setBrush(fill);
+        painter.setPen(QPen(c.accent, 1));
+        painter.drawRect(QRectF(*m_boxFrom, *m_boxTo).normalized());
+    }
+    if (hasFocus()) {
+        painter.setBrush(Qt::NoBrush);
+        painter.setPen(QPen(c.accent, 1));
+        painter.setRenderHint(QPainter::Antialiasing, false);
+        painter.drawRect(QRectF(0.5, 0.5, this->width() - 1.0, this->height() - 1.0));
+    }
+}
+
+void ChartView::highlightChanged() { m_canvas->refresh(); }
+
+void ChartView::staleChanged() { fillSeries(); }
+
+void ChartView::resizeEvent(QResizeEvent* event)
+{
+    Plot::resizeEvent(event);
+    relayout();
+}
+
+void ChartView::changeEvent(QEvent* event)
+{
+    Plot::changeEvent(event);
+    if (event->type() == QEvent::PaletteChange || event->type() == QEvent::FontChange ||
+        event->type() == QEvent::StyleChange)
+        relayout();
+}
+
+void ChartView::keyPressEvent(QKeyEvent* event)
+{
+    if (event->key() == Qt::Key_Plus || event->key() == Qt::Key_Minus) {
+        zoomBy(event->key() == Qt::Key_Plus ? 0.8 : 1.25, m_axes.toPlot(m_axes.area.center()));
+        return;
+    }
+    // The budget line moves with Shift and the arrow keys: nothing is reachable by mouse only.
+    if (m_threshold && (event->modifiers() & Qt::ShiftModifier) != 0 &&
+        (event->key() == Qt::Key_Left || event->key() == Qt::Key_Right)) {
+        const double step = (m_axes.x.max - m_axes.x.min) / 100 * (event->key() == Qt::Key_Right ? 1 : -1);
+        const double plot = std::clamp(m_axes.x.toPlot(*m_threshold) + step, m_axes.x.min, m_axes.x.max);
+        m_threshold = m_axes.x.toValue(plot);
+        Q_EMIT thresholdDragged(*m_threshold);
+        m_canvas->refresh();
+        return;
+    }
+    Plot::keyPressEvent(event);
+}
+
+} // namespace halftone
