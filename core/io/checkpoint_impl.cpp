@@ -4,6 +4,7 @@
 #include "core/base/checked.h"
 #include "core/base/hash.h"
 #include "core/io/decode.h"
+#include "core/io/mapped_storage.h"
 #include "core/io/text_names.h"
 
 #include <algorithm>
@@ -15,25 +16,6 @@
 namespace halftone {
 
 namespace {
-
-// Read-only memory of a mapped file as a tensor's storage.
-class MappedStorage final : public Storage {
-public:
-    MappedStorage(std::shared_ptr<const MappedFile> file, std::span<const std::byte> bytes)
-        : m_file(std::move(file)), m_bytes(bytes)
-    {
-    }
-    Device& device() const override { return cpuDevice(); }
-    std::span<std::byte> host() override { return {}; }
-    std::span<const std::byte> hostRead() const override { return m_bytes; }
-    void* deviceData() override { return const_cast<std::byte*>(m_bytes.data()); }
-    std::size_t size() const override { return m_bytes.size(); }
-    bool readOnly() const override { return true; }
-
-private:
-    std::shared_ptr<const MappedFile> m_file;
-    std::span<const std::byte> m_bytes;
-};
 
 class CheckpointImpl final : public Checkpoint {
 public:
@@ -153,8 +135,7 @@ private:
         PackedTensor packed;
         packed.format = info.stored.blocks;
         packed.logical = {layout.rows, layout.cols};
-        packed.codes = Tensor(std::make_shared<MappedStorage>(m.files[info.file].mapped, bytes), DType::U8,
-                              {layout.rows, static_cast<std::int64_t>(layout.codeRowBytes)});
+        packed.codes = mappedPlane(m.files[info.file].mapped, bytes, layout.rows);
         return decodePackedRows(packed, range, device, std::move(stop));
     }
 

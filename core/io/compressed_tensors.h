@@ -20,9 +20,10 @@ namespace halftone {
 // X.weight [out, in] of b bits becomes
 //   X.weight_packed      I32 [out, ceil(in b / 32)]  codes, a little-endian bit stream a row
 //   X.weight_scale       [1], [out, 1] or [out, ceil(in / group)]
-//   X.weight_zero_point  I32 [ceil(out b / 32), ceil(in / group)], asymmetric only, packed along rows
+//   X.weight_zero_point  I32 [ceil(out b / 32), ceil(in / group)], asymmetric only, packed along rows;
+//                        with one scale a tensor I8 [1], not packed and signed
 //   X.weight_shape       I64 [2]
-// Codes and zero points are stored unsigned, with 2^(b-1) added to the signed values.
+// Packed codes and zero points are stored unsigned, with 2^(b-1) added to the signed values.
 
 /// One weight to be stored so.
 struct CompressedWeight {
@@ -50,12 +51,13 @@ HALFTONE_API Result<CompressedTensors> compressedTensors(const CompressedWeight&
 /// Payload of weight_shape: two I64, little-endian.
 HALFTONE_API std::vector<std::byte> compressedShapeBytes(const Shape& shape);
 
-/// One zero point a byte [rows, groups] to the payload of weight_zero_point and back. The sizes must
-/// be those of the layout.
-HALFTONE_API std::vector<std::byte> packZeroPoints(std::span<const std::uint8_t> zeros, std::int64_t rows,
-                                                   std::int64_t groups, int bits);
-HALFTONE_API std::vector<std::uint8_t> unpackZeroPoints(std::span<const std::byte> packed, std::int64_t rows,
-                                                        std::int64_t groups, int bits);
+/// Payload of weight_zero_point from one zero point a byte (the zero plane of a PackedTensor), and back
+/// for rows [begin, end). The sizes must be those of the layout.
+HALFTONE_API std::vector<std::byte> packZeroPoints(const BlockFormat& format, const PackedLayout& layout,
+                                                   std::span<const std::uint8_t> zeros);
+HALFTONE_API std::vector<std::uint8_t> unpackZeroPoints(const BlockFormat& format, const PackedLayout& layout,
+                                                        std::span<const std::byte> packed, std::int64_t begin,
+                                                        std::int64_t end);
 
 /// JSON text of "quantization_config": one config group a format, with only the keys that
 /// compressed-tensors documents (it refuses others). A single format on linear layers is written with

@@ -12,8 +12,6 @@ namespace {
 
 constexpr std::int64_t kChunkElements = std::int64_t(1) << 22; // some 10 ms of work
 
-bool onHost(const Device& device) { return device.info().id == "cpu" || &device == &referenceDevice(); }
-
 Status checkRange(const RowRange& range, std::int64_t rows)
 {
     if (range.want != DType::F32 && range.want != DType::F16 && range.want != DType::BF16)
@@ -47,7 +45,7 @@ using Chunk = std::function<Status(std::int64_t begin, std::int64_t end, Tensor&
 Result<Tensor> inChunks(const RowRange& range, std::int64_t cols, Device& device, const std::stop_token& stop,
                         const Chunk& chunk)
 {
-    Device& cpu = onHost(device) ? device : cpuDevice();
+    Device& cpu = isHostDevice(device) ? device : cpuDevice();
     HALFTONE_TRY(out, makeTensor(device, range.want, {range.end - range.begin, cols}));
     HALFTONE_TRY(stream, cpu.makeStream());
     std::unique_ptr<Stream> upload;
@@ -75,6 +73,8 @@ Result<Tensor> inChunks(const RowRange& range, std::int64_t cols, Device& device
 
 } // namespace
 
+bool isHostDevice(const Device& device) { return &device == &cpuDevice() || &device == &referenceDevice(); }
+
 PackedTensor packedRows(const PackedTensor& packed, std::int64_t begin, std::int64_t end)
 {
     PackedTensor part;
@@ -91,7 +91,7 @@ Result<Tensor> decodePlainRows(const Tensor& source, const RowRange& range, Devi
                                std::stop_token stop)
 {
     HALFTONE_CHECK(checkRange(range, source.shape().rows()));
-    Device& cpu = onHost(device) ? device : cpuDevice();
+    Device& cpu = isHostDevice(device) ? device : cpuDevice();
     if (source.dtype() != range.want && !cpu.supports(OpId::Cast, source.dtype()))
         return Error(Errc::Unsupported,
                      fmt::format("{} can't be turned into numbers by this version", nameOf(source.dtype())));
@@ -111,7 +111,7 @@ Result<Tensor> decodePackedRows(const PackedTensor& source, const RowRange& rang
                                 std::stop_token stop)
 {
     HALFTONE_CHECK(checkRange(range, source.logical.rows()));
-    Device& cpu = onHost(device) ? device : cpuDevice();
+    Device& cpu = isHostDevice(device) ? device : cpuDevice();
     return inChunks(range, source.logical.cols(), device, stop,
                     [&](std::int64_t b, std::int64_t e, Tensor& out, Stream& stream) -> Status {
                         const PackedTensor in = packedRows(source, b, e);

@@ -23,6 +23,9 @@ Result<Tensor> decodePlainRows(const Tensor& source, const RowRange& range, Devi
 Result<Tensor> decodePackedRows(const PackedTensor& source, const RowRange& range, Device& device,
                                 std::stop_token stop);
 
+/// True for the devices whose memory is the host's.
+bool isHostDevice(const Device& device);
+
 /// The planes of some rows; shares the memory.
 PackedTensor packedRows(const PackedTensor& packed, std::int64_t begin, std::int64_t end);
 
