@@ -75,7 +75,7 @@ Result<Tensor> inChunks(const RowRange& range, std::int64_t cols, Device& device
 
 bool isHostDevice(const Device& device) { return &device == &cpuDevice() || &device == &referenceDevice(); }
 
-PackedTensor packedRows(const PackedTensor& packed, std::int64_t begin, std::int64_t end)
+PackedTensor rowsOfPacked(const PackedTensor& packed, std::int64_t begin, std::int64_t end)
 {
     PackedTensor part;
     part.format = packed.format;
@@ -114,7 +114,7 @@ Result<Tensor> decodePackedRows(const PackedTensor& source, const RowRange& rang
     Device& cpu = isHostDevice(device) ? device : cpuDevice();
     return inChunks(range, source.logical.cols(), device, stop,
                     [&](std::int64_t b, std::int64_t e, Tensor& out, Stream& stream) -> Status {
-                        const PackedTensor in = packedRows(source, b, e);
+                        const PackedTensor in = rowsOfPacked(source, b, e);
                         if (range.want == DType::F32) return cpu.run(DequantizeBlocksOp{in, out}, stream);
                         HALFTONE_TRY(floats, makeTensor(cpu, DType::F32, out.shape()));
                         HALFTONE_CHECK(cpu.run(DequantizeBlocksOp{in, floats}, stream));

@@ -27,6 +27,6 @@ Result<Tensor> decodePackedRows(const PackedTensor& source, const RowRange& rang
 bool isHostDevice(const Device& device);
 
 /// The planes of some rows; shares the memory.
-PackedTensor packedRows(const PackedTensor& packed, std::int64_t begin, std::int64_t end);
+PackedTensor rowsOfPacked(const PackedTensor& packed, std::int64_t begin, std::int64_t end);
 
 } // namespace halftone
