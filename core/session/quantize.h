@@ -25,6 +25,7 @@ struct PlannedWeight {
     enum class Action : std::uint8_t { Quantize, Keep, Substitute };
     std::uint32_t weight = 0; ///< index into WeightSet::all()
     std::string name;         ///< in the output
+    std::string id;           ///< stable; "head" for one made by untie
     Action action = Action::Keep;
     const BlockFormat* format = nullptr; ///< Quantize (and Substitute by another format)
     std::optional<DType> keptAs;         ///< Keep, Substitute by a plain type
@@ -53,7 +54,9 @@ struct QuantizePlan {
     std::vector<std::string> warnings;
     FileLayout layout;                                          ///< of the weights file
     std::vector<std::pair<std::string, std::string>> textFiles; ///< further files of a folder: name, content
-    std::uint64_t outputBytes = 0;                              ///< exact size of the weights file
+    std::vector<std::filesystem::path>
+        copiedFiles;               ///< files of the source that go into the folder as they are
+    std::uint64_t outputBytes = 0; ///< exact size of the weights file
     std::int64_t weightCount = 0, quantizedCount = 0;
     double bitsPerWeight = 0;        ///< tensor bytes of the output over all weights, with scales
     double payloadBitsPerWeight = 0; ///< codes alone for quantized weights
