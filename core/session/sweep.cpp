@@ -77,25 +77,12 @@ struct PointPlan {
 
 std::string inPoint(const SweepPoint& point) { return fmt::format("sweep point \"{}\"", point.label); }
 
-/// The container that stores what this point makes without a detour.
-std::filesystem::path outputOf(const SweepRequest& request, const SweepPoint& point)
-{
-    const auto all = request.model->weights()->all();
-    for (const auto index : defaultWeights(*request.model)) {
-        auto format = point.method->target(all[index], point.params);
-        if (format) return (*format)->ggufType() ? "sweep.gguf" : "sweep.safetensors";
-    }
-    return "sweep.safetensors";
-}
-
 Result<QuantizePlan> planOf(const SweepRequest& request, const SweepPoint& point)
 {
     QuantizeRequest one;
     one.model = request.model;
     one.method = point.method;
     one.params = point.params;
-    one.output = outputOf(request, point);
-    one.overwrite = true; // nothing is written: a file of this name is no obstacle
     return planQuantize(one).in(inPoint(point));
 }
 

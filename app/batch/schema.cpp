@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/batch/commands.h"
+#include "app/batch/program.h"
+#include "core/session/job_file.h"
+
+#include <CLI/CLI.hpp>
+
+namespace halftone::batch {
+
+void addSchema(CLI::App& app, Program& program)
+{
+    auto* cmd =
+        app.add_subcommand("schema", "The JSON Schema of job files, over all methods found")->fallthrough();
+    cmd->callback([&program] {
+        program.action = [&program]() -> Status {
+            program.print(jobSchemaJson(program.methods()));
+            return Ok{};
+        };
+    });
+}
+
+void addEval(CLI::App& app, Program& program)
+{
+    // The command is part of the stable contract: it is there, and says why it can't do its work yet.
+    auto* cmd =
+        app.add_subcommand("eval", "Perplexity on a text (arrives with the model runtime)")->fallthrough();
+    cmd->allow_extras();
+    cmd->callback([&program] {
+        program.action = []() -> Status {
+            return Error(Errc::Unsupported,
+                         "eval arrives with the model runtime, which this version does not have; "
+                         "analyse and sweep compare weights without running the model");
+        };
+    });
+}
+
+} // namespace halftone::batch
