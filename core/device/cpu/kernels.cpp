@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/device/cpu/kernels.h"
 
+#include "core/device/cpu/matmul.h"
+#include "core/device/cpu/simd_blocks.h"
+
 namespace halftone::cpu {
 
 // Best first. A new kernel is declared in its own header and gets its line here.
@@ -25,13 +28,15 @@ template <> std::span<const Kernel<CastOp>> kernelsOf<CastOp>()
 
 template <> std::span<const Kernel<MatmulOp>> kernelsOf<MatmulOp>()
 {
-    static constexpr Kernel<MatmulOp> kList[]{{"reference", referenceSupportsMatmul, referenceMatmul}};
+    static constexpr Kernel<MatmulOp> kList[]{{"onednn", onednnSupportsMatmul, onednnMatmul},
+                                              {"reference", referenceSupportsMatmul, referenceMatmul}};
     return kList;
 }
 
 template <> std::span<const Kernel<QuantizeBlocksOp>> kernelsOf<QuantizeBlocksOp>()
 {
     static constexpr Kernel<QuantizeBlocksOp> kList[]{
+        {"simd", simdSupportsQuantizeBlocks, simdQuantizeBlocks},
         {"reference", referenceSupportsQuantizeBlocks, referenceQuantizeBlocks}};
     return kList;
 }
@@ -39,6 +44,7 @@ template <> std::span<const Kernel<QuantizeBlocksOp>> kernelsOf<QuantizeBlocksOp
 template <> std::span<const Kernel<DequantizeBlocksOp>> kernelsOf<DequantizeBlocksOp>()
 {
     static constexpr Kernel<DequantizeBlocksOp> kList[]{
+        {"simd", simdSupportsDequantizeBlocks, simdDequantizeBlocks},
         {"reference", referenceSupportsDequantizeBlocks, referenceDequantizeBlocks}};
     return kList;
 }
