@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/result/writer.h"
+#include "tests/app/batch/batch_program.h"
+#include "tests/support/main.h"
+#include "tests/support/temp_dir.h"
+#include "tests/support/tiny_model.h"
+
+#include <QDir>
+#include <QElapsedTimer>
+#include <QFile>
+#include <QThread>
+#include <cmath>
+#include <csignal>
+#include <unistd.h>
+
+using namespace halftone;
+using test::callBatch;
+using test::Called;
+using test::text;
+
+/// What goes wrong: the documented exit code, one line that says what and where, nothing half-written.
+class TestFailures : public QObject {
+    Q_OBJECT
+    test::TempDir m_folder;
+    QString m_model;
+
+    QString in(const char* name) const { return text(m_folder / name); }
+    Called quantize(const QString& model, const QString& output, const QStringList& more = {}) const
+    {
+        return callBatch(QStringList{QStringLiteral("quantize"), model, QStringLiteral("--method"),
+                                     QStringLiteral("rtn"), QStringLiteral("-o"), output} +
+                         more);
+    }
+
+private Q_SLOTS:
+    void initTestCase()
+    {
+        m_model = text(test::writeTinyModel(m_folder / "tiny", test::tinyLlama(192), 192));
+    }
+
+    void usage_data()
+    {
+        QTest::addColumn<QStringList>("arguments");
+        QTest::addColumn<QString>("part");
+        const auto row = [](const char* name, std::initializer_list<const char*> arguments,
+                            const char* part) {
+            QStringList list;
+            for (const char* a : arguments)
+                list << QString::fromLatin1(a);
+            QTest::newRow(name) << list << QString::fromLatin1(part);
+        };
+        row("nothing", {}, "subcommand");
+        row("no such command", {"quantise"}, "quantise");
+        row("no file", {"info"}, "FILE");
+        row("unknown flag", {"info", "x", "--speed"}, "--speed");
+        row("no output", {"quantize", "x", "--method", "rtn"}, "--output");
+        row("threads", {"info", "x", "--threads", "0"}, "--threads");
+        row("method", {"plan", "MODEL", "--method", "gptq"}, "block_error, rtn");
+        row("setting", {"plan", "MODEL", "--method", "rtn", "--set", "bits"}, "key=value");
+        row("range", {"plan", "MODEL", "--method", "rtn", "--set", "bits=9"}, "2..8");
+        row("key", {"plan", "MODEL", "--method", "rtn", "--set", "bit=4"}, "bits");
+        row("twice", {"plan", "MODEL", "--method", "rtn", "--set", "bits=4", "--set", "bits=5"}, "bits");
+        row("no quantizer", {"quantize", "MODEL", "--method", "block_error", "-o", "x.gguf"}, "block_error");
+        row("device", {"info", "MODEL", "--stats", "--device", "tpu"}, "tpu");
+        row("tensors", {"info", "MODEL", "--tensors", "gone*"}, "gone*");
+        row("eval", {"eval", "MODEL", "--text", "x"}, "model runtime");
+    }
+    void usage()
+    {
+        QFETCH(QStringList, arguments);
+        QFETCH(QString, part);
+        arguments.replaceInStrings(QStringLiteral("MODEL"), m_model);
+        const auto called = callBatch(arguments);
+        QVERIFY(!called.crashed);
+        QVERIFY2(called.code == 2, called.err.constData());
+        QCOMPARE(called.errorLines().size(), 1);
+        QCOMPARE(called.err.count('\n'), 1);
+        QVERIFY2(called.err.contains(part.toUtf8()), called.err.constData());
+        QVERIFY(called.out.isEmpty());
+        // The same with --json: one object on stdout.
+        const auto json = callBatch(arguments << QStringLiteral("--json"));
+        QCOMPARE(json.code, 2);
+        const auto error = json.json().value(QStringLiteral("error")).toObject();
+        QCOMPARE(error.value(QStringLiteral("exit")).toInt(), 2);
+        QVERIFY(!error.value(QStringLiteral("line")).toString().isEmpty());
+    }
+
+    void badInputs_data()
+    {
+        QTest::addColumn<QByteArray>("bytes");
+        const auto whole = QByteArray::fromStdString(test::tinySafetensors(test::tinyLlama()));
+        QTest::newRow("empty") << QByteArray();
+        QTest::newRow("text") << QByteArray("hello, this is no model\n");
+        QTest::newRow("cut by one") << whole.chopped(1);
+        QTest::newRow("cut in the header") << whole.left(500);
+        QTest::newRow("header alone") << whole.left(8);
+        auto hostile = whole;
+        hostile.replace(0, 8, QByteArray(8, '\xff'));
+        QTest::newRow("length of 2^64-1") << hostile;
+        QTest::newRow("gguf cut") << QByteArray("GGUF\x03\x00\x00\x00\xff\xff", 10);
+    }
+    void badInputs()
+    {
+        QFETCH(QByteArray, bytes);
+        test::writeBytes(m_folder / "bad.safetensors", bytes.toStdString());
+        const auto called = quantize(in("bad.safetensors"), in("from_bad.gguf"));
+        QVERIFY(!called.crashed);
+        QVERIFY2(called.code == 3, called.err.constData());
+        QCOMPARE(called.errorLines().size(), 1);
+        QVERIFY2(called.err.contains("bad.safetensors"), called.err.constData());
+        QVERIFY(!QFile::exists(in("from_bad.gguf")));
+    }
+
+    void missingFiles_data()
+    {
+        QTest::addColumn<QStringList>("arguments");
+        QTest::newRow("info") << QStringList{QStringLiteral("info"), QStringLiteral("gone.gguf")};
+        QTest::newRow("run") << QStringList{QStringLiteral("run"), QStringLiteral("gone.json"),
+                                            QStringLiteral("-o"), QStringLiteral("x.h5")};
+        QTest::newRow("view") << QStringList{QStringLiteral("view"), QStringLiteral("gone.h5"),
+                                             QStringLiteral("-o"), QStringLiteral("x")};
+        QTest::newRow("verify") << QStringList{QStringLiteral("verify"), QStringLiteral("gone.gguf"),
+                                               QStringLiteral("--against"), QStringLiteral("gone.gguf")};
+    }
+    void missingFiles()
+    {
+        QFETCH(QStringList, arguments);
+        const auto called = callBatch(arguments, text(m_folder.path()));
+        QVERIFY2(called.code == 3, called.err.constData());
+        QCOMPARE(called.errorLines().size(), 1);
+        QVERIFY(called.err.contains("gone."));
+    }
+
+    void notANumber()
+    {
+        auto tensors = test::tinyLlama(192);
+        tensors[2].values[64 * 5 + 7] = std::nanf("");
+        const auto name = QByteArray::fromStdString(tensors[2].name);
+        const auto model = text(test::writeTinyModel(m_folder / "nan", tensors, 192));
+        const auto called = quantize(model, in("nan.safetensors"));
+        QVERIFY2(called.code == 5, called.err.constData());
+        QCOMPARE(called.errorLines().size(), 1);
+        QVERIFY2(called.err.contains(name), called.err.constData());
+        QVERIFY(!QFile::exists(in("nan.safetensors")));
+    }
+
+    void nothingIsReplacedUnasked()
+    {
+        test::writeBytes(m_folder / "there.safetensors", "mine");
+        const auto called = quantize(m_model, in("there.safetensors"));
+        QVERIFY2(called.code == 4, called.err.constData());
+        QFile file(in("there.safetensors"));
+        QVERIFY(file.open(QIODevice::ReadOnly));
+        QCOMPARE(file.readAll(), QByteArray("mine"));
+        QCOMPARE(quantize(m_model, in("there.safetensors"), {QStringLiteral("--overwrite")}).code, 0);
+    }
+
+    void unwritableFolder()
+    {
+        const auto gone = quantize(m_model, in("no/such/folder/x.safetensors"));
+        QVERIFY2(gone.code == 4, gone.err.constData());
+        QCOMPARE(gone.errorLines().size(), 1);
+        if (::geteuid() == 0) QSKIP("root may write anywhere");
+        QDir().mkdir(in("locked"));
+        QFile::setPermissions(in("locked"), QFileDevice::ReadOwner | QFileDevice::ExeOwner);
+        const auto called = quantize(m_model, in("locked/x.safetensors"));
+        QVERIFY2(called.code == 4, called.err.constData());
+    }
+
+    void noSpace()
+    {
+        // A file size limit stands for a full disk: the write fails, or the plan sees that it can't fit.
+        QProcess process;
+        process.setChildProcessModifier([] { std::signal(SIGXFSZ, SIG_IGN); });
+        process.start(QStringLiteral("sh"),
+                      {QStringLiteral("-c"), QStringLiteral("ulimit -f 64; trap '' XFSZ; exec \"$0\" \"$@\""),
+                       test::batchProgram(), QStringLiteral("quantize"), m_model, QStringLiteral("--method"),
+                       QStringLiteral("rtn"), QStringLiteral("-o"), in("full.safetensors")});
+        QVERIFY(process.waitForFinished(30000));
+        const auto err = process.readAllStandardError();
+        QVERIFY(process.exitStatus() == QProcess::NormalExit);
+        QVERIFY2(process.exitCode() == 4, err.constData());
+        QVERIFY(!QFile::exists(in("full.safetensors")));
+        // No remains under a temporary name either.
+        QVERIFY(QDir(text(m_folder.path()))
+                    .entryList({QStringLiteral("*full*")}, QDir::Files | QDir::Hidden)
+                    .isEmpty());
+    }
+
+    void verifyFails()
+    {
+        auto tensors = test::tinyLlama(192);
+        for (float& v : tensors[2].values)
+            v = -v;
+        const auto other = text(test::writeTinyModel(m_folder / "negated", tensors, 192));
+        const auto called =
+            callBatch({QStringLiteral("verify"), other, QStringLiteral("--against"), m_model});
+        QVERIFY2(called.code == 6, called.err.constData());
+        QCOMPARE(called.errorLines().size(), 1);
+        QVERIFY(called.err.contains(QByteArray::fromStdString(tensors[2].name)) ||
+                called.err.contains("layers.0.attn.q"));
+    }
+
+    void badJob()
+    {
+        test::writeBytes(m_folder / "bad.json",
+                         "{\"halftone-job\": 1, \"model\": \"tiny\",\n \"steps\": [{\"do\": \"dance\"}]}");
+        const auto called =
+            callBatch({QStringLiteral("run"), in("bad.json"), QStringLiteral("-o"), in("bad.h5")});
+        QVERIFY2(called.code == 2, called.err.constData());
+        QVERIFY(called.err.contains("bad.json: line 2: steps[0].do"));
+        QVERIFY(!QFile::exists(in("bad.h5")));
+    }
+
+    void notResults()
+    {
+        test::writeBytes(m_folder / "not.h5", "no results here");
+        const auto called =
+            callBatch({QStringLiteral("view"), in("not.h5"), QStringLiteral("-o"), in("views")});
+        QVERIFY2(called.code == 3, called.err.constData());
+    }
+
+    // Ctrl+C in the middle: 130, soon, with the finished rows in a results file that opens and says so.
+    void interrupt_data()
+    {
+        QTest::addColumn<int>("number");
+        QTest::newRow("SIGINT") << SIGINT;
+        QTest::newRow("SIGTERM") << SIGTERM;
+    }
+    void interrupt()
+    {
+        QFETCH(int, number);
+        // Long enough to be hit on any machine: 7 x 17 x 3 settings.
+        test::writeBytes(m_folder / "long.json", R"({"halftone-job": 1, "model": "tiny", "steps": [
+            {"do": "overview"},
+            {"do": "sweep", "points": [{"method": "rtn", "set": {"bits": {"from": 2, "to": 8},
+              "group-size": {"from": 1, "to": 65536},
+              "symmetry": ["restricted", "full", "asymmetric"], "scale-type": ["f16", "f32", "bf16"]}}]}]})");
+        QProcess process;
+        process.start(test::batchProgram(),
+                      {QStringLiteral("run"), in("long.json"), QStringLiteral("-o"), in("long.h5"),
+                       QStringLiteral("--overwrite"), QStringLiteral("--json")});
+        QVERIFY(process.waitForStarted());
+        // The temporary file is there once the job runs.
+        QElapsedTimer timer;
+        timer.start();
+        while (QDir(text(m_folder.path()))
+                   .entryList({QStringLiteral("long.h5*")}, QDir::Files | QDir::Hidden)
+                   .isEmpty() &&
+               timer.elapsed() < 20000)
+            QThread::msleep(5);
+        QThread::msleep(300);
+        QVERIFY(process.state() == QProcess::Running);
+        timer.restart();
+        ::kill(static_cast<pid_t>(process.processId()), number);
+        QVERIFY(process.waitForFinished(20000));
+        QVERIFY(process.exitStatus() == QProcess::NormalExit);
+        QCOMPARE(process.exitCode(), 130);
+        const auto error = QJsonDocument::fromJson(process.readAllStandardOutput()).object();
+        QCOMPARE(error.value(QStringLiteral("error")).toObject().value(QStringLiteral("code")).toString(),
+                 QStringLiteral("cancelled"));
+        const auto results = openHdf5((m_folder / "long.h5").string());
+        HALFTONE_VERIFY(results);
+        QVERIFY((*results)->outcome() == Outcome::Cancelled);
+        QCOMPARE((*results)->rows("tensors"), 21);
+    }
+};
+
+QTEST_GUILESS_MAIN(TestFailures)
+#include "tst_failures.moc"
