@@ -36,7 +36,8 @@ struct Axis {
     bool log = false;
 };
 
-/// Which columns of which table make one mark of a picture.
+/// Which columns of which table make one mark of a picture. Rectangles take their sizes from y (from x when
+/// y is empty); bars of a histogram stand around x.
 struct Trace {
     enum class Mark : std::uint8_t { Line, Points, Bars, Cells, Rectangles };
     std::string label;

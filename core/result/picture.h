@@ -32,10 +32,14 @@ struct Series {
 struct Picture {
     FigureSpec spec;
     std::vector<Series> series;
+    /// When x (y) of the traces are Name columns: the names of the positions 0, 1, 2... on that axis.
+    std::vector<std::string> xNames, yNames;
     std::int64_t dropped = 0; ///< points not shown
     std::string note;         ///< "3 values <= 0 not shown on the log axis"; empty when none
 };
 
+/// Reads the figure's columns. A Name column on an axis gives positions 0, 1, 2... in order of first use,
+/// the same for all traces. NotFound names the figure, the table and the column.
 HALFTONE_API Result<Picture> pictureOf(const FigureSpec& spec, const ResultReader& results);
 
 /// Indices of the points that no other one beats in "less x, more y" and that lie on the upper-left
@@ -58,6 +62,7 @@ HALFTONE_API std::vector<TreemapCell> treemap(std::span<const double> sizes, dou
 /// Colours shared by window and files (window.md): Okabe-Ito by role class, viridis for magnitudes.
 HALFTONE_API std::uint32_t viridis(double t);                         ///< 0xRRGGBB, t in [0, 1]
 HALFTONE_API std::uint32_t categoryColour(std::string_view category); ///< role classes fixed, others by order
+HALFTONE_API bool isRoleClass(std::string_view category);             ///< whether its colour is fixed
 HALFTONE_API std::uint32_t seriesColour(std::size_t index);
 
 enum class PictureTheme : std::uint8_t { Light, Dark };

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/base/text.h"
+#include "core/result/svg/chart.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <numeric>
+
+namespace halftone::svg {
+
+namespace {
+
+constexpr double kLeastSide = 0.4; ///< pixels: what is smaller is left to the background
+
+std::string sizeText(double size, const std::string& unit)
+{
+    if (unit == "B") return humanBytes(static_cast<std::uint64_t>(std::min(size, 1e18)));
+    return unit.empty() ? shortNumber(size) : shortNumber(size) + " " + unit;
+}
+
+/// Colour of each class: those of roles are fixed, others follow in order.
+std::vector<std::uint32_t> classColours(const Series& s)
+{
+    std::vector<std::uint32_t> colours;
+    std::size_t next = 0;
+    for (const std::string& name : s.categories)
+        colours.push_back(isRoleClass(name) ? categoryColour(name) : seriesColour(next++));
+    return colours;
+}
+
+std::vector<LegendEntry> legendOf(const Series& s, const std::vector<std::uint32_t>& colours)
+{
+    std::vector<double> sums(s.categories.size());
+    for (std::size_t i = 0; i < s.category.size(); ++i)
+        sums[s.category[i]] += s.y[i];
+    const double all = std::accumulate(s.y.begin(), s.y.end(), 0.0);
+    std::vector<std::size_t> order(sums.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return sums[a] > sums[b]; });
+    std::vector<LegendEntry> entries;
+    for (std::size_t c : order)
+        if (sums[c] > 0)
+            entries.push_back({fmt::format("{} {:.1f} %", s.categories[c], 100 * sums[c] / all), colours[c]});
+    return entries;
+}
+
+void drawCellText(Page& page, const Box& box, const std::string& name, const std::string& size,
+                  std::uint32_t fill)
+{
+    const std::uint32_t ink = contrast(0x000000, fill) >= contrast(0xFFFFFF, fill) ? 0x000000 : 0xFFFFFF;
+    const double room = box.width - 8;
+    if (box.height < kSmallSize + 6) return;
+    const std::string first = elided(name.empty() ? size : name, room, kSmallSize);
+    if (first.empty()) return;
+    page.text({box.x + 4, box.y + kSmallSize + 3}, first, {ink, kSmallSize});
+    if (!name.empty() && box.height >= 2 * kSmallSize + 12 && textWidth(size, kSmallSize) <= room)
+        page.text({box.x + 4, box.y + 2 * kSmallSize + 7}, size, {ink, kSmallSize});
+}
+
+} // namespace
+
+void drawTreemap(Page& page, const Picture& picture, const Box& area)
+{
+    for (const Series& s : picture.series) {
+        if (s.mark != Trace::Mark::Rectangles || s.y.empty()) continue;
+        const std::vector<std::uint32_t> colours = classColours(s);
+        const Box box = drawLegend(page, legendOf(s, colours), area);
+        const std::string& unit = picture.spec.y.unit.empty() ? picture.spec.x.unit : picture.spec.y.unit;
+        const std::vector<TreemapCell> cells = treemap(s.y, box.width, box.height);
+        for (std::size_t i = 0; i < cells.size(); ++i) {
+            const TreemapCell& c = cells[i];
+            if (std::min(c.width, c.height) < kLeastSide) continue;
+            const std::uint32_t fill = s.category.empty() ? seriesColour(0) : colours[s.category[i]];
+            // A gap of one pixel parts the cells where there is room for it.
+            const double gap = std::min(c.width, c.height) > 4 ? 1 : std::min(c.width, c.height) * 0.15;
+            const Box inner{box.x + c.x, box.y + c.y, c.width - gap, c.height - gap};
+            page.rect(inner, fill);
+            drawCellText(page, inner, s.text.empty() ? std::string() : s.names[s.text[i]],
+                         sizeText(s.y[i], unit), fill);
+        }
+        return; // one treemap a figure
+    }
+}
+
+} // namespace halftone::svg
