@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstring>
 #include <fmt/core.h>
+#include <limits>
 #include <numeric>
 #include <sys/stat.h>
 
@@ -200,12 +201,14 @@ Result<std::shared_ptr<const Checkpoint>> makeCheckpoint(CheckpointData data)
 Result<TilingReport> checkTiling(std::span<const TensorInfo> tensors, std::uint64_t areaBytes,
                                  std::uint64_t alignment)
 {
+    constexpr auto kMaxEnd = std::uint64_t(std::numeric_limits<std::int64_t>::max());
     TilingReport report;
     const TensorInfo* before = nullptr;
     std::uint64_t expected = 0;
     for (const auto& t : tensors) {
+        // Half the range of 64 bits, so that the start of the data area can be added to it.
         const auto end = checkedAdd(t.fileOffset, t.bytes);
-        if (!end)
+        if (!end || *end > kMaxEnd)
             return Error(Errc::BadFormat, fmt::format("offset {} and size {} are out of range; the file is "
                                                       "damaged",
                                                       t.fileOffset, t.bytes))

@@ -26,10 +26,10 @@ std::string shownName(std::string_view name, std::size_t limit)
 
 std::string shownNames(std::span<const std::string> names)
 {
-    constexpr std::size_t kShown = 3;
+    constexpr std::size_t kShown = 3, kLimit = 250;
     std::string out;
     for (std::size_t i = 0; i < std::min(kShown, names.size()); ++i)
-        out += (i == 0 ? "" : ", ") + shownName(names[i]);
+        out += (i == 0 ? "" : ", ") + shownName(names[i], kLimit);
     if (names.size() > kShown) out += fmt::format(" and {} more", names.size() - kShown);
     return out;
 }
