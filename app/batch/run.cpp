@@ -2,7 +2,7 @@
 #include "app/batch/commands.h"
 #include "app/batch/program.h"
 #include "core/base/file.h"
-#include "core/session/job_file.h"
+#include "core/session/job_resume.h"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -19,7 +19,7 @@ constexpr std::uint64_t kMostJobBytes = 16u << 20;
 
 struct RunOptions {
     std::string job, results, model, outputs;
-    bool overwrite = false, strict = false;
+    bool overwrite = false, strict = false, resume = false;
 };
 
 Result<JobFile> readJob(Program& program, const RunOptions& options)
@@ -37,31 +37,37 @@ Result<JobFile> readJob(Program& program, const RunOptions& options)
     return job;
 }
 
-Outcome outcomeOf(const Status& done)
+/// A results file may be replaced when that was allowed, or when it is the rest of a run that goes on.
+Status checkResults(const RunOptions& options)
 {
-    return done                                     ? Outcome::Complete
-           : done.error().code() == Errc::Cancelled ? Outcome::Cancelled
-                                                    : Outcome::Failed;
+    if (!options.resume) return mayWrite(options.results, options.overwrite);
+    std::error_code ignored;
+    if (!std::filesystem::exists(options.results, ignored)) return Ok{};
+    const auto old = openHdf5(options.results);
+    if (old && (*old)->outcome() != Outcome::Complete) return Ok{};
+    return Error(Errc::CannotWrite, old ? "is complete: there is nothing to resume"
+                                        : "is not a results file: it is not replaced")
+        .in(options.results);
 }
 
 Status runCommand(Program& program, const RunOptions& options)
 {
     HALFTONE_TRY(job, readJob(program, options));
     if (program.seed == 0) program.seed = job.seed;
-    HALFTONE_CHECK(mayWrite(options.results, options.overwrite));
+    HALFTONE_CHECK(checkResults(options));
+    JobFileRun run;
     HALFTONE_TRY(model, openInput(job.model, options.strict));
-    const auto provenance = provenanceOf(program, *model, "job", 1, {{"job", job.text}});
-    HALFTONE_TRY(writer, Hdf5Writer::create(options.results, provenance));
-    const std::shared_ptr<Hdf5Writer> results = std::move(writer);
+    run.model = model;
+    run.provenance = provenanceOf(program, *model, "job", 1, {{"job", job.text}});
+    run.results = options.results;
     // parent_path() of a bare file name is empty, which is this folder.
-    std::filesystem::path folder(options.outputs);
-    if (options.outputs.empty()) folder = std::filesystem::path(options.results).parent_path();
-    const Status done = program.runJob(std::filesystem::path(options.job).stem().string(), results,
-                                       [&](JobContext& ctx) { return runJobFile(job, model, folder, ctx); });
-    // A run that was cancelled or failed keeps its finished rows, and says so.
-    const Status saved = results->commit(outcomeOf(done));
-    if (!done) return done;
-    HALFTONE_CHECK(saved);
+    run.outputs = options.outputs;
+    if (options.outputs.empty()) run.outputs = run.results.parent_path();
+    run.resume = options.resume;
+    run.job = std::move(job);
+    const auto& folder = run.outputs;
+    HALFTONE_CHECK(program.runJob(std::filesystem::path(options.job).stem().string(), nullptr,
+                                  [&](JobContext& ctx) { return runJobToFile(run, ctx); }));
     HALFTONE_TRY(reader, openHdf5(options.results));
     Json out{{"results", options.results},
              {"outcome", "complete"},
@@ -76,7 +82,7 @@ Status runCommand(Program& program, const RunOptions& options)
     for (const auto& figure : reader->figures())
         out["figures"].push_back(figure.id);
     text += fmt::format(", {} figures: see halftone-batch view\n", reader->figures().size());
-    for (const auto& step : job.steps)
+    for (const auto& step : run.job.steps)
         if (step.what == JobStep::Do::Quantize) {
             out["outputs"].push_back(textOf(folder / step.output));
             text += textOf(folder / step.output) + "\n";
@@ -99,6 +105,8 @@ void addRun(CLI::App& app, Program& program)
     cmd->add_option("--outputs", options->outputs,
                     "Folder of the written checkpoints (default: beside the results)");
     cmd->add_flag("--overwrite", options->overwrite, "Replace results and outputs that exist");
+    cmd->add_flag("--resume", options->resume,
+                  "Go on with a run that was cut off: finished steps are not done again (see RESULTS.steps)");
     cmd->add_flag("--strict", options->strict, "Refuse files with holes or trailing bytes");
     cmd->callback([&program, options] {
         program.action = [&program, options] { return runCommand(program, *options); };

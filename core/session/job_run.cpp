@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/base/text.h"
 #include "core/session/job_file.h"
+#include "core/session/job_sink.h"
 #include "core/session/job_steps.h"
 #include "core/session/verify.h"
 
@@ -41,9 +42,9 @@ double weightOf(const JobStep& step)
 class JobRun {
 public:
     JobRun(const JobFile& job, std::shared_ptr<const Model> model, const std::filesystem::path& folder,
-           JobContext& ctx)
-        : m_job(job), m_model(std::move(model)), m_folder(folder), m_outer(ctx), m_progress(ctx.progress),
-          m_results(ctx.results)
+           JobStepSink& sink, JobContext& ctx)
+        : m_job(job), m_model(std::move(model)), m_folder(folder), m_sink(sink), m_outer(ctx),
+          m_progress(ctx.progress)
     {
     }
 
@@ -57,13 +58,15 @@ public:
             stages.emplace_back(names[i], weightOf(m_job.steps[i]));
         m_outer.progress.declare(stages);
         HALFTONE_CHECK(checkAll());
-        JobContext ctx{m_outer.device, m_outer.stream, m_progress, m_results, m_outer.rng, m_outer.stop};
         for (std::size_t i = 0; i < m_job.steps.size(); ++i) {
-            HALFTONE_CHECK(ctx.checkpoint());
+            HALFTONE_CHECK(m_outer.checkpoint());
             m_progress.begin(names[i]);
-            m_results.begin(i + 1);
-            auto done = step(m_job.steps[i], ctx);
-            if (!done) return std::move(done).error().in("step " + names[i]);
+            if (const auto* finished = m_sink.finished(i)) {
+                m_results.take(*finished);
+            } else {
+                auto done = runStep(i);
+                if (!done) return std::move(done).error().in("step " + names[i]);
+            }
             m_progress.end();
         }
         return Ok{};
@@ -75,6 +78,7 @@ private:
     {
         for (std::size_t i = 0; i < m_job.steps.size(); ++i) {
             const auto& step = m_job.steps[i];
+            if (m_sink.finished(i) != nullptr) continue;
             auto good = check(step);
             if (!good) return std::move(good).error().in(fmt::format("step {} {}", i + 1, nameOf(step.what)));
         }
@@ -85,9 +89,8 @@ private:
     {
         HALFTONE_TRY(weights, matchWeights(*m_model, step.tensors));
         if (step.what == Do::Analyse) {
-            HALFTONE_TRY(plan, step.method->plan({m_model, weights}, step.params));
-            for (const auto& warning : plan.warnings)
-                HALFTONE_CHECK(m_outer.results.line(LogLevel::Warning, warning));
+            auto plan = step.method->plan({m_model, weights}, step.params);
+            if (!plan) return std::move(plan).error();
         }
         if (step.what != Do::Quantize) return Ok{};
         const auto request = requestOf(step);
@@ -104,6 +107,17 @@ private:
     {
         return {m_model, std::dynamic_pointer_cast<const QuantizeMethod>(step.method), step.params,
                 m_folder / step.output, m_job.overwrite};
+    }
+
+    Status runStep(std::size_t index)
+    {
+        HALFTONE_TRY(results, m_sink.begin(index));
+        m_results.begin(index + 1, *results);
+        JobContext ctx{m_outer.device, m_outer.stream, m_progress, m_results, m_outer.rng, m_outer.stop};
+        Status done = step(m_job.steps[index], ctx);
+        // A step that can't be closed is not finished; its own error counts more than that of closing it.
+        Status closed = m_sink.end(index, done);
+        return done ? std::move(closed) : std::move(done);
     }
 
     Status step(const JobStep& step, JobContext& ctx)
@@ -149,6 +163,7 @@ private:
     const JobFile& m_job;
     std::shared_ptr<const Model> m_model;
     std::filesystem::path m_folder;
+    JobStepSink& m_sink;
     JobContext& m_outer;
     StepProgress m_progress;
     StepResults m_results;
@@ -176,10 +191,28 @@ Result<std::vector<std::uint32_t>> matchWeights(const Model& model, const std::v
     return matched;
 }
 
+Status runJobSteps(const JobFile& job, std::shared_ptr<const Model> model,
+                   const std::filesystem::path& outputs, JobStepSink& sink, JobContext& ctx)
+{
+    return JobRun(job, std::move(model), outputs, sink, ctx).run();
+}
+
 Status runJobFile(const JobFile& job, std::shared_ptr<const Model> model,
                   const std::filesystem::path& outputFolder, JobContext& ctx)
 {
-    return JobRun(job, std::move(model), outputFolder, ctx).run();
+    /// All steps into the job's own results.
+    class OneSink final : public JobStepSink {
+    public:
+        explicit OneSink(ResultWriter& results) : m_results(results) {}
+        const ResultReader* finished(std::size_t) const override { return nullptr; }
+        Result<ResultWriter*> begin(std::size_t) override { return &m_results; }
+        Status end(std::size_t, const Status&) override { return Ok{}; }
+
+    private:
+        ResultWriter& m_results;
+    };
+    OneSink sink(ctx.results);
+    return runJobSteps(job, std::move(model), outputFolder, sink, ctx);
 }
 
 } // namespace halftone

@@ -77,10 +77,21 @@ void StepProgress::moveTo(std::int64_t ticks) noexcept
         }
 }
 
-void StepResults::begin(std::size_t step)
+void StepResults::begin(std::size_t step, ResultWriter& outer)
 {
+    m_outer = &outer;
     m_step = step;
     m_mine.clear();
+}
+
+void StepResults::take(const ResultReader& finished)
+{
+    for (const auto& table : finished.tables())
+        m_taken.insert('t' + table.name);
+    for (const auto& name : finished.arrays())
+        m_taken.insert('a' + name);
+    for (const auto& figure : finished.figures())
+        m_taken.insert('f' + figure.id);
 }
 
 std::string StepResults::nameFor(char kind, const std::string& name)
@@ -99,13 +110,13 @@ Result<std::shared_ptr<TableWriter>> StepResults::table(const TableSchema& schem
 {
     TableSchema stored = schema;
     stored.name = nameFor('t', schema.name);
-    return m_outer.table(stored);
+    return m_outer->table(stored);
 }
 
 Status StepResults::array(std::string_view name, std::span<const std::int64_t> dims,
                           std::span<const float> values, std::string_view unit, std::string_view help)
 {
-    return m_outer.array(nameFor('a', std::string(name)), dims, values, unit, help);
+    return m_outer->array(nameFor('a', std::string(name)), dims, values, unit, help);
 }
 
 Status StepResults::figure(const FigureSpec& spec)
@@ -115,9 +126,9 @@ Status StepResults::figure(const FigureSpec& spec)
     if (stored.id != spec.id) stored.title += fmt::format(" (step {})", m_step);
     for (auto& trace : stored.traces)
         trace.table = nameFor('t', trace.table);
-    return m_outer.figure(stored);
+    return m_outer->figure(stored);
 }
 
-Status StepResults::line(LogLevel level, std::string_view text) { return m_outer.line(level, text); }
+Status StepResults::line(LogLevel level, std::string_view text) { return m_outer->line(level, text); }
 
 } // namespace halftone

@@ -43,8 +43,10 @@ private:
 /// number of the step behind it, so that two quantize steps don't mix their rows.
 class StepResults final : public ResultWriter {
 public:
-    explicit StepResults(ResultWriter& outer) : m_outer(outer) {}
-    void begin(std::size_t step);
+    /// What follows is of step `step` (from 1) and goes to `outer`.
+    void begin(std::size_t step, ResultWriter& outer);
+    /// An earlier step, which is not run again, left these.
+    void take(const ResultReader& finished);
 
     Result<std::shared_ptr<TableWriter>> table(const TableSchema& schema) override;
     Status array(std::string_view name, std::span<const std::int64_t> dims, std::span<const float> values,
@@ -55,7 +57,7 @@ public:
 private:
     std::string nameFor(char kind, const std::string& name);
 
-    ResultWriter& m_outer;
+    ResultWriter* m_outer = nullptr;
     std::size_t m_step = 0;
     std::set<std::string> m_taken;             ///< kind and name, by earlier steps and this one
     std::map<std::string, std::string> m_mine; ///< kind and name as the step says it -> as it is stored

@@ -5,9 +5,11 @@
 #include "tests/support/temp_dir.h"
 #include "tests/support/tiny_model.h"
 
+#include <QDateTime>
 #include <QDir>
 #include <QElapsedTimer>
 #include <QFile>
+#include <QFileInfo>
 #include <QThread>
 #include <cmath>
 #include <csignal>
@@ -30,6 +32,24 @@ class TestFailures : public QObject {
         return callBatch(QStringList{QStringLiteral("quantize"), model, QStringLiteral("--method"),
                                      QStringLiteral("rtn"), QStringLiteral("-o"), output} +
                          more);
+    }
+
+    /// Waits until the results of this step, finished or not, are in the folder.
+    static bool waitForStep(const QString& folder, const QString& step)
+    {
+        QElapsedTimer timer;
+        timer.start();
+        while (timer.elapsed() < 20000) {
+            for (const auto& name : QDir(folder).entryList(QDir::Files | QDir::Hidden))
+                if (name.contains(step)) return true;
+            QThread::msleep(2);
+        }
+        return false;
+    }
+    static QByteArray read(const QString& path)
+    {
+        QFile file(path);
+        return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
     }
 
 private Q_SLOTS:
@@ -241,15 +261,8 @@ private Q_SLOTS:
                       {QStringLiteral("run"), in("long.json"), QStringLiteral("-o"), in("long.h5"),
                        QStringLiteral("--overwrite"), QStringLiteral("--json")});
         QVERIFY(process.waitForStarted());
-        // The temporary file is there once the job runs.
-        QElapsedTimer timer;
-        timer.start();
-        while (QDir(text(m_folder.path()))
-                   .entryList({QStringLiteral("long.h5*")}, QDir::Files | QDir::Hidden)
-                   .isEmpty() &&
-               timer.elapsed() < 20000)
-            QThread::msleep(5);
-        QThread::msleep(300);
+        QVERIFY(waitForStep(in("long.h5.steps"), QStringLiteral("002")));
+        QThread::msleep(100);
         QVERIFY(process.state() == QProcess::Running);
         timer.restart();
         ::kill(static_cast<pid_t>(process.processId()), number);
@@ -263,6 +276,57 @@ private Q_SLOTS:
         HALFTONE_VERIFY(results);
         QVERIFY((*results)->outcome() == Outcome::Cancelled);
         QCOMPARE((*results)->rows("tensors"), 21);
+    }
+
+    // Killed without a word in step 3: the two finished steps are not done again, and the result is that of
+    // an uninterrupted run.
+    void resumeAfterKill()
+    {
+        const auto job = [&](const char* bits) {
+            test::writeBytes(m_folder / "killed.json",
+                             std::string(R"({"halftone-job": 1, "model": "tiny", "steps": [
+                {"do": "overview"},
+                {"do": "quantize", "method": "rtn", "set": {"bits": )") +
+                                 bits + R"(}, "output": "killed.safetensors"},
+                {"do": "sweep", "points": [{"method": "rtn", "set": {"bits": {"from": 2, "to": 8},
+                  "group-size": {"from": 1, "to": 256}, "symmetry": ["restricted", "full"]}}]}]})");
+        };
+        job("5");
+        const QStringList run{QStringLiteral("run"), in("killed.json"), QStringLiteral("-o"),
+                              in("killed.h5")};
+        QProcess process;
+        process.start(test::batchProgram(), run);
+        QVERIFY(waitForStep(in("killed.h5.steps"), QStringLiteral("003")));
+        process.kill();
+        QVERIFY(process.waitForFinished(20000));
+        QVERIFY(!QFile::exists(in("killed.h5")));
+        const auto written = QFileInfo(in("killed.safetensors")).lastModified();
+
+        // Another recipe is refused, and the difference named.
+        job("6");
+        const auto changed = callBatch(run + QStringList{QStringLiteral("--resume")});
+        QVERIFY2(changed.code == 6, changed.err.constData());
+        QVERIFY(changed.err.contains("step 2"));
+        job("5");
+        const auto resumed = callBatch(run + QStringList{QStringLiteral("--resume")});
+        QVERIFY2(resumed.code == 0, resumed.err.constData());
+        QCOMPARE(QFileInfo(in("killed.safetensors")).lastModified(), written);
+        QVERIFY(!QDir(in("killed.h5.steps")).exists());
+
+        const auto whole = callBatch({QStringLiteral("run"), in("killed.json"), QStringLiteral("-o"),
+                                      in("whole.h5"), QStringLiteral("--outputs"), in("whole")});
+        QVERIFY2(whole.code == 0, whole.err.constData());
+        QCOMPARE(callBatch({QStringLiteral("view"), in("killed.h5"), QStringLiteral("-o"), in("k")}).code, 0);
+        QCOMPARE(callBatch({QStringLiteral("view"), in("whole.h5"), QStringLiteral("-o"), in("w")}).code, 0);
+        for (const char* table :
+             {"/table_tensors.csv", "/table_weights.csv", "/table_sweep.csv", "/table_pareto.csv"}) {
+            const auto a = read(in("k") + QString::fromLatin1(table));
+            QVERIFY(!a.isEmpty());
+            QVERIFY(a == read(in("w") + QString::fromLatin1(table)));
+        }
+        QVERIFY(read(in("killed.safetensors")) == read(in("whole/killed.safetensors")));
+        // What is complete is not run again.
+        QCOMPARE(callBatch(run + QStringList{QStringLiteral("--resume")}).code, 4);
     }
 };
 
