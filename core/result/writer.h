@@ -102,6 +102,8 @@ public:
 };
 /// BadFormat explains a file that a killed writer left.
 HALFTONE_API Result<std::shared_ptr<const ResultReader>> openHdf5(const std::string& path);
+/// Adds all that `reader` holds: its tables' rows, arrays, figures and log lines.
+HALFTONE_API Status copyResults(const ResultReader& reader, ResultWriter& writer);
 /// All that `reader` holds, as one file.
 HALFTONE_API Status saveHdf5(const ResultReader& reader, const std::string& path);
 

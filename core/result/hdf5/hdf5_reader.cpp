@@ -291,11 +291,10 @@ Result<std::shared_ptr<const ResultReader>> openHdf5(const std::string& path)
     return std::shared_ptr<const ResultReader>(std::move(reader));
 }
 
-Status saveHdf5(const ResultReader& reader, const std::string& path)
+Status copyResults(const ResultReader& reader, ResultWriter& writer)
 {
-    HALFTONE_TRY(writer, Hdf5Writer::create(path, reader.provenance()));
     for (const TableSchema& schema : reader.tables()) {
-        HALFTONE_TRY(table, writer->table(schema));
+        HALFTONE_TRY(table, writer.table(schema));
         std::vector<std::vector<double>> columns;
         std::size_t rows = static_cast<std::size_t>(reader.rows(schema.name));
         for (std::size_t c = 0; c < schema.columns.size(); ++c) {
@@ -320,16 +319,23 @@ Status saveHdf5(const ResultReader& reader, const std::string& path)
     }
     for (const std::string& name : reader.arrays()) {
         HALFTONE_TRY(a, reader.arrayData(name));
-        HALFTONE_CHECK(writer->array(a.name, a.dims, a.values, a.unit, a.help));
+        HALFTONE_CHECK(writer.array(a.name, a.dims, a.values, a.unit, a.help));
     }
     for (const FigureSpec& figure : reader.figures())
-        HALFTONE_CHECK(writer->figure(figure));
+        HALFTONE_CHECK(writer.figure(figure));
     for (const auto& [level, text] : reader.log()) {
         LogLevel known = LogLevel::Info;
         for (LogLevel l : {LogLevel::Trace, LogLevel::Debug, LogLevel::Warning, LogLevel::Error})
             if (logLevelName(l) == level) known = l;
-        HALFTONE_CHECK(writer->line(known, text));
+        HALFTONE_CHECK(writer.line(known, text));
     }
+    return Ok{};
+}
+
+Status saveHdf5(const ResultReader& reader, const std::string& path)
+{
+    HALFTONE_TRY(writer, Hdf5Writer::create(path, reader.provenance()));
+    HALFTONE_CHECK(copyResults(reader, *writer));
     return writer->commit(reader.outcome());
 }
 
