@@ -87,7 +87,7 @@ private Q_SLOTS:
 
     void givesItsTableAndChart()
     {
-        test::writeBytes(m_folder / "job.json", R"({"halftone-job": 1, "model": "tiny", "steps": [
+        test::writeText(m_folder / "job.json", R"({"halftone-job": 1, "model": "tiny", "steps": [
             {"do": "analyse", "method": "spread", "set": {"quantile": 1}}]})");
         QVERIFY(batch({QStringLiteral("run"), in("job.json"), QStringLiteral("-o"), in("results.h5"),
                        QStringLiteral("--json")}));
@@ -101,7 +101,7 @@ private Q_SLOTS:
     void itsParametersAreChecked()
     {
         QVERIFY(!QFile::exists(in("other.h5")));
-        test::writeBytes(m_folder / "bad.json", R"({"halftone-job": 1, "model": "tiny", "steps": [
+        test::writeText(m_folder / "bad.json", R"({"halftone-job": 1, "model": "tiny", "steps": [
             {"do": "analyse", "method": "spread", "set": {"quantile": 0.2}}]})");
         QTest::ignoreMessage(QtWarningMsg,
                              QRegularExpression(QStringLiteral("steps\\[0\\]\\.set\\.quantile")));

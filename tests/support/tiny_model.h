@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -15,14 +14,14 @@ struct TinyTensor {
     std::vector<float> values;
 };
 
-/// A Llama-like network with random weights: hidden 64, 8 heads of which 4 for keys and values, FFN 172 (no
-/// multiple of 32), vocabulary 512, 2 layers, untied head: 21 tensors, 156,480 weights.
+/// The tiny fixture with its values at hand, to plant something in them; `ffn` is 172 (no multiple of 32)
+/// or what a test would rather have.
 std::vector<TinyTensor> tinyLlama(std::int64_t ffn = 172);
-/// Bytes of a safetensors file with BF16 values, written without our own writer.
+/// Bytes of a safetensors file with BF16 values.
 std::string tinySafetensors(const std::vector<TinyTensor>& tensors);
 /// A model folder: model.safetensors and config.json. Returns the folder.
 std::filesystem::path writeTinyModel(const std::filesystem::path& folder,
                                      const std::vector<TinyTensor>& tensors, std::int64_t ffn = 172);
-void writeBytes(const std::filesystem::path& path, const std::string& bytes);
+void writeText(const std::filesystem::path& path, const std::string& text);
 
 } // namespace halftone::test

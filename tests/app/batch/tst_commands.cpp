@@ -188,7 +188,7 @@ private Q_SLOTS:
 
     void runAndView()
     {
-        test::writeBytes(m_folder / "job.json", R"({ // all kinds of steps
+        test::writeText(m_folder / "job.json", R"({ // all kinds of steps
             "halftone-job": 1, "model": "even", "steps": [
               {"do": "overview"},
               {"do": "sweep", "points": [{"method": "rtn", "set": {"bits": {"from": 2, "to": 4}}}]},

@@ -122,7 +122,7 @@ private Q_SLOTS:
     void badInputs()
     {
         QFETCH(QByteArray, bytes);
-        test::writeBytes(m_folder / "bad.safetensors", bytes.toStdString());
+        test::writeText(m_folder / "bad.safetensors", bytes.toStdString());
         const auto called = quantize(in("bad.safetensors"), in("from_bad.gguf"));
         QVERIFY(!called.crashed);
         QVERIFY2(called.code == 3, called.err.constData());
@@ -166,7 +166,7 @@ private Q_SLOTS:
 
     void nothingIsReplacedUnasked()
     {
-        test::writeBytes(m_folder / "there.safetensors", "mine");
+        test::writeText(m_folder / "there.safetensors", "mine");
         const auto called = quantize(m_model, in("there.safetensors"));
         QVERIFY2(called.code == 4, called.err.constData());
         QFile file(in("there.safetensors"));
@@ -223,8 +223,8 @@ private Q_SLOTS:
 
     void badJob()
     {
-        test::writeBytes(m_folder / "bad.json",
-                         "{\"halftone-job\": 1, \"model\": \"tiny\",\n \"steps\": [{\"do\": \"dance\"}]}");
+        test::writeText(m_folder / "bad.json",
+                        "{\"halftone-job\": 1, \"model\": \"tiny\",\n \"steps\": [{\"do\": \"dance\"}]}");
         const auto called =
             callBatch({QStringLiteral("run"), in("bad.json"), QStringLiteral("-o"), in("bad.h5")});
         QVERIFY2(called.code == 2, called.err.constData());
@@ -234,7 +234,7 @@ private Q_SLOTS:
 
     void notResults()
     {
-        test::writeBytes(m_folder / "not.h5", "no results here");
+        test::writeText(m_folder / "not.h5", "no results here");
         const auto called =
             callBatch({QStringLiteral("view"), in("not.h5"), QStringLiteral("-o"), in("views")});
         QVERIFY2(called.code == 3, called.err.constData());
@@ -251,7 +251,7 @@ private Q_SLOTS:
     {
         QFETCH(int, number);
         // Long enough to be hit on any machine: 7 x 17 x 3 settings.
-        test::writeBytes(m_folder / "long.json", R"({"halftone-job": 1, "model": "tiny", "steps": [
+        test::writeText(m_folder / "long.json", R"({"halftone-job": 1, "model": "tiny", "steps": [
             {"do": "overview"},
             {"do": "sweep", "points": [{"method": "rtn", "set": {"bits": {"from": 2, "to": 8},
               "group-size": {"from": 1, "to": 65536},
@@ -283,11 +283,11 @@ private Q_SLOTS:
     void resumeAfterKill()
     {
         const auto job = [&](const char* bits) {
-            test::writeBytes(m_folder / "killed.json",
-                             std::string(R"({"halftone-job": 1, "model": "tiny", "steps": [
+            test::writeText(m_folder / "killed.json",
+                            std::string(R"({"halftone-job": 1, "model": "tiny", "steps": [
                 {"do": "overview"},
                 {"do": "quantize", "method": "rtn", "set": {"bits": )") +
-                                 bits + R"(}, "output": "killed.safetensors"},
+                                bits + R"(}, "output": "killed.safetensors"},
                 {"do": "sweep", "points": [{"method": "rtn", "set": {"bits": {"from": 2, "to": 8},
                   "group-size": {"from": 1, "to": 256}, "symmetry": ["restricted", "full"]}}]}]})");
         };

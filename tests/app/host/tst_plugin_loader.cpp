@@ -30,8 +30,8 @@ private Q_SLOTS:
     void initTestCase()
     {
         // Beside the good plugins: broken ones, a text file under a library's name, and a page of text.
-        test::writeBytes(m_folder / "text.so", "this is not a library\n");
-        test::writeBytes(m_folder / "README.md", "neither is this\n");
+        test::writeText(m_folder / "text.so", "this is not a library\n");
+        test::writeText(m_folder / "README.md", "neither is this\n");
         const QString good = qEnvironmentVariable("HALFTONE_PLUGIN_PATH");
         QVERIFY(!good.isEmpty());
         const QStringList path{good, QStringLiteral(HALFTONE_BROKEN_PLUGINS),
