@@ -169,7 +169,8 @@ void addInfo(CLI::App& app, Program& program)
     cmd->add_option("FILE", options->file, "A .safetensors or .gguf file, an index, or a model folder")
         ->required();
     cmd->add_option("--tensors", options->tensors,
-                    "Only weights whose name or id matches (* and ? match any text)");
+                    "Only weights whose name or id matches (* and ? match any text)")
+        ->allow_extra_args(false);
     cmd->add_flag("--stats", options->statistics, "Read the values: range, mean square, crest factor, zeros");
     cmd->add_flag("--metadata", options->metadata, "Also list the file's metadata");
     cmd->add_flag("--strict", options->strict, "Refuse files with holes or trailing bytes");

@@ -270,6 +270,8 @@ private:
                                   from[s].reduced + reducedCost(item, c), s, c};
                 if (state.bytes <= mostBytes && state.reduced < gap) next.push_back(state);
             }
+        // One option moves all states alike: their order and who beats whom stay as they were.
+        if (open.size() == 1) return next;
         std::sort(next.begin(), next.end(), [](const State& a, const State& b) {
             return a.bytes != b.bytes   ? a.bytes < b.bytes
                    : a.noise != b.noise ? a.noise < b.noise
