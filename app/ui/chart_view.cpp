@@ -14,7 +14,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
+#include <map>
+#include <utility>
 
 namespace halftone {
 
@@ -95,7 +96,16 @@ void ChartView::pictureChanged()
     m_byX.clear();
     m_sortedX.clear();
     m_hidden.clear();
+    m_tops.clear();
     if (const auto& p = picture()) {
+        if (p->spec.kind == "stacked") {
+            std::map<double, double> sums;
+            for (const Series& s : p->series) {
+                m_tops.emplace_back();
+                for (std::size_t i = 0; i < s.x.size(); ++i)
+                    m_tops.back().push_back(sums[s.x[i]] += i < s.y.size() ? s.y[i] : 0.0);
+            }
+        }
         m_axes.x.title = axisTitle(p->spec.x.label, p->spec.x.unit);
         m_axes.y.title = axisTitle(p->spec.y.label, p->spec.y.unit);
         m_axes.x.log = p->spec.x.log;
@@ -142,7 +152,7 @@ void ChartView::findFullRange()
             bars = bars || isBars;
             for (const std::uint32_t i : m_byX[k]) {
                 const double x = m_axes.x.toPlot(s.x[i]);
-                const double y = m_axes.y.toPlot(s.y[i]);
+                const double y = m_axes.y.toPlot(drawnY(k, i));
                 x0 = std::min(x0, x);
                 x1 = std::max(x1, x);
                 y0 = std::min(y0, y);
@@ -271,7 +281,7 @@ void ChartView::fillSeries()
             line.ground = ground;
             std::vector<double> heights;
             for (const std::uint32_t i : m_byX[k])
-                heights.push_back(m_axes.y.toPlot(s.y[i]));
+                heights.push_back(m_axes.y.toPlot(drawnY(k, i)));
             const double shown = p->spec.kind == "histogram" ? width : width * 0.82;
             for (const Bar& bar :
                  reduceBars(m_sortedX[k], heights, shown, m_axes.x.min, m_axes.x.max, columns)) {
@@ -304,6 +314,8 @@ void ChartView::fillSeries()
                 hull.points << point(i);
         lines.push_back(std::move(hull));
     }
+    // Stacked bars all stand on the ground: the higher ones are drawn first and show above the lower.
+    if (!m_tops.empty()) std::reverse(lines.begin(), lines.end());
     m_canvas->setLines(std::move(lines));
     m_canvas->refresh();
 }
@@ -322,6 +334,7 @@ std::optional<PlotPoint> ChartView::pointAt(QPointF position) const
     const double perPixel = (m_axes.x.max - m_axes.x.min) / m_axes.area.width();
     std::optional<PlotPoint> best;
     double bestDistance = kReach * kReach;
+    bool bestInside = false;
     for (std::size_t k = 0; k < p->series.size(); ++k) {
         if (m_hidden[k] || m_sortedX[k].empty()) continue;
         const Series& s = p->series[k];
@@ -336,7 +349,7 @@ std::optional<PlotPoint> ChartView::pointAt(QPointF position) const
              static_cast<std::size_t>(at) < xs.size() && xs[static_cast<std::size_t>(at)] <= plot.x() + reach;
              ++at) {
             const std::uint32_t i = m_byX[k][static_cast<std::size_t>(at)];
-            const QPointF pixel = pixelOf(s.x[i], s.y[i]);
+            const QPointF pixel = pixelOf(s.x[i], drawnY(k, i));
             const double dx = std::abs(pixel.x() - position.x());
             if (dx < nearestX) {
                 nearestX = dx;
@@ -349,7 +362,14 @@ std::optional<PlotPoint> ChartView::pointAt(QPointF position) const
                 best = PlotPoint{static_cast<int>(k), static_cast<int>(i)};
             }
         }
-        if (bars && nearestInX && !best) best = nearestInX;
+        if (bars && nearestInX) {
+            // Of stacked bars the lowest whose top is above the cursor.
+            const QPointF top = pixelOf(s.x[static_cast<std::size_t>(nearestInX->index)],
+                                        drawnY(k, static_cast<std::size_t>(nearestInX->index)));
+            const bool inside = top.y() <= position.y();
+            if (!best || (inside && !bestInside)) best = nearestInX;
+            bestInside = bestInside || inside;
+        }
     }
     return best;
 }
@@ -555,7 +575,7 @@ void ChartView::paintOver(QPainter& painter) const
         const auto i = static_cast<std::size_t>(point.index);
         if (i >= s.y.size() || !showable(s.x[i], m_axes.x.log) || !showable(s.y[i], m_axes.y.log))
             return QPointF(-1, -1);
-        const QPointF at = pixelOf(s.x[i], s.y[i]);
+        const QPointF at = pixelOf(s.x[i], drawnY(static_cast<std::size_t>(point.series), i));
         if (!m_axes.area.adjusted(-2, -2, 2, 2).contains(at)) return QPointF(-1, -1);
         painter.setBrush(Qt::NoBrush);
         painter.setPen(QPen(colour, 2));

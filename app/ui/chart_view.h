@@ -77,6 +77,11 @@ private:
     bool nearThreshold(QPointF position) const;
     bool dense(std::size_t series) const;
     double barWidth() const;
+    /// Height at which a point is drawn, as a value: on top of the series before it in a stacked figure.
+    double drawnY(std::size_t series, std::size_t index) const
+    {
+        return m_tops.empty() ? picture()->series[series].y[index] : m_tops[series][index];
+    }
 
     Canvas* m_canvas; ///< a child of this widget
     PlotAxes m_axes;
@@ -88,6 +93,7 @@ private:
     /// Per series: order of its points by x, for binary search; empty when they ascend already.
     std::vector<std::vector<std::uint32_t>> m_byX;
     std::vector<std::vector<double>> m_sortedX; ///< plot coordinates, ascending
+    std::vector<std::vector<double>> m_tops;    ///< stacked figures only: upper edge of each bar
     std::optional<double> m_threshold;
     QString m_thresholdLabel;
     std::optional<QPointF> m_marker;

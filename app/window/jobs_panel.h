@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <QWidget>
+
+class QPushButton;
+class QTableView;
+
+namespace halftone {
+
+class Workspace;
+
+/// The jobs with progress, time left and a way to stop them.
+class JobsPanel : public QWidget {
+    Q_OBJECT
+public:
+    explicit JobsPanel(Workspace& workspace, QWidget* parent = nullptr);
+    void cancelCurrent();
+
+private:
+    void updateButton();
+    Workspace& m_workspace;
+    QTableView* m_table;
+    QPushButton* m_cancel;
+};
+
+} // namespace halftone

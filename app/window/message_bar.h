@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <QFrame>
+
+class QLabel;
+class QToolButton;
+
+namespace halftone {
+
+/// One line about what went wrong or is worth knowing, above the panels: it never stops the work.
+class MessageBar : public QFrame {
+    Q_OBJECT
+public:
+    explicit MessageBar(QWidget* parent = nullptr);
+    void showError(const QString& line);
+    void showWarning(const QString& line, const QString& details = {});
+    void showInfo(const QString& line);
+    QString text() const;
+
+private:
+    void showLine(const QString& line, const QString& details, const char* role);
+    QLabel* m_label;
+    QToolButton* m_copy;
+    QString m_details;
+};
+
+} // namespace halftone
