@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/base/text.h"
 #include "core/result/picture.h"
+#include "core/result/short_names.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -12,10 +12,7 @@ namespace {
 
 using Mark = Trace::Mark;
 
-std::string withUnit(double value, const Axis& axis)
-{
-    return axis.unit.empty() ? shortNumber(value) : shortNumber(value) + " " + axis.unit;
-}
+std::string withUnit(double value, const Axis& axis) { return quantityText(value, axis.unit); }
 
 std::string axisName(const Axis& axis, const char* fallback)
 {

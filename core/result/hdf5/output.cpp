@@ -22,9 +22,16 @@ constexpr unsigned kDeflateLevel = 4;
 /// What HDF5 writes beside the rows of one flush; asked for in advance.
 constexpr std::uint64_t kSpareBytes = std::uint64_t{1} << 20;
 
-Handle compressed(std::span<const hsize_t> chunk)
+Handle plain()
 {
     Handle p = properties(H5Pcreate(H5P_DATASET_CREATE));
+    H5Pset_obj_track_times(p.id(), false);
+    return p;
+}
+
+Handle compressed(std::span<const hsize_t> chunk)
+{
+    Handle p = plain();
     if (H5Pset_chunk(p.id(), static_cast<int>(chunk.size()), chunk.data()) < 0 ||
         H5Pset_shuffle(p.id()) < 0 || H5Pset_deflate(p.id(), kDeflateLevel) < 0)
         return {};
@@ -34,6 +41,7 @@ Handle compressed(std::span<const hsize_t> chunk)
 Handle orderedGroup(Hid parent, const std::string& name)
 {
     const Handle p = properties(H5Pcreate(H5P_GROUP_CREATE));
+    H5Pset_obj_track_times(p.id(), false); // equal results are equal files
     H5Pset_link_creation_order(p.id(), H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED);
     H5Pset_attr_creation_order(p.id(), H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED);
     const Handle link = properties(H5Pcreate(H5P_LINK_CREATE));
@@ -94,6 +102,7 @@ Status Output::create(const std::string& path, const Provenance& p)
     H5Pset_libver_bounds(access.id(), H5F_LIBVER_V18, H5F_LIBVER_V110);
     H5Pset_fclose_degree(access.id(), H5F_CLOSE_STRONG);
     const Handle creation = properties(H5Pcreate(H5P_FILE_CREATE));
+    H5Pset_obj_track_times(creation.id(), false);
     H5Pset_link_creation_order(creation.id(), H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED);
     const std::string part = path + ".part";
     m_file = Handle(H5Fcreate(part.c_str(), H5F_ACC_TRUNC, creation.id(), access.id()), H5Fclose);
@@ -285,7 +294,7 @@ Status Output::finish(Outcome outcome, std::span<const FigureSpec> figures,
         const std::string json = toJson(f);
         const Handle t = textType(json.size());
         const Handle scalar = space(H5Screate(H5S_SCALAR));
-        const Handle d = makeDataset(g.id(), linkName(f.id), t.id(), scalar, H5P_DEFAULT);
+        const Handle d = makeDataset(g.id(), linkName(f.id), t.id(), scalar, plain().id());
         if (!d || H5Dwrite(d.id(), t.id(), H5S_ALL, H5S_ALL, H5P_DEFAULT, json.data()) < 0)
             return failed(fmt::format("figure {}", f.id));
     }

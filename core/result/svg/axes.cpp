@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/result/svg/chart.h"
 
+#include "core/result/short_names.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -85,7 +87,7 @@ AxisView axisView(const Picture& picture, bool xAxis, double pixels)
     const Axis& axis = xAxis ? picture.spec.x : picture.spec.y;
     AxisView view;
     view.title = axisTitle(axis);
-    view.names = xAxis ? picture.xNames : picture.yNames;
+    view.names = shortNames(xAxis ? picture.xNames : picture.yNames);
     view.scale.log = axis.log && view.names.empty();
     const Extent e = extentOf(picture, xAxis);
     if (!(e.low <= e.high)) return view; // no values at all

@@ -52,7 +52,7 @@ Box drawFrame(Page& page, const Picture& picture, const std::string& extraNote);
 Box drawLegend(Page& page, const std::vector<LegendEntry>& entries, const Box& area);
 
 /// Scales and ticks for the picture's series inside `area`.
-Layout layOut(const Picture& picture, const Box& area);
+HALFTONE_API Layout layOut(const Picture& picture, const Box& area);
 void drawAxes(Page& page, const Layout& layout);
 
 std::string axisTitle(const Axis& axis);
@@ -75,7 +75,7 @@ struct Raster {
     double min = 0, max = 1;
     std::size_t cellsInOne = 1; ///< most cells that share a place
 };
-Raster rasterOf(const Picture& picture, const Layout& layout);
+HALFTONE_API Raster rasterOf(const Picture& picture, const Layout& layout);
 void drawRaster(Page& page, const Raster& raster, const Box& plot, bool log);
 void drawColourBar(Page& page, const Raster& raster, const Axis& axis, const Box& plot);
 /// Room that the colour bar takes at the right.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/result/svg/chart.h"
 
+#include "core/result/short_names.h"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -191,15 +193,19 @@ void drawPointNames(Page& page, const Picture& picture, const Layout& l)
         if (s.x.size() <= kMostNamed)
             for (std::size_t i = 0; i < s.x.size(); ++i)
                 if (std::find(s.hull.begin(), s.hull.end(), i) == s.hull.end()) order.push_back(i);
+        const std::vector<std::string> names = shortNames(s.names);
         for (std::size_t i : order) {
             const Point p = pointAt(l, s, i);
-            const std::string name = elided(s.names[s.text[i]], kLongest, kSmallSize);
-            const double w = textWidth(name, kSmallSize) * 0.96, gap = kMarkerRadius + 4, h = kSmallSize + 2;
+            const std::string name = elided(names[s.text[i]], kLongest, kSmallSize);
+            const double w = textWidth(name, kSmallSize), gap = kMarkerRadius + 4, h = kSmallSize + 2;
+            // Above and below, moved sideways where the plot ends.
+            const double beside =
+                std::clamp(p.x - w / 2, l.plot.x + 2, std::max(l.plot.right() - w - 2, l.plot.x));
             const std::array<Box, 6> tries{{{p.x - w - gap, p.y - h, w, h},
                                             {p.x + gap, p.y - h / 2, w, h},
                                             {p.x + gap, p.y + 3, w, h},
-                                            {p.x - w / 2, p.y - gap - h, w, h},
-                                            {p.x - w / 2, p.y + gap, w, h},
+                                            {beside, p.y - gap - h, w, h},
+                                            {beside, p.y + gap, w, h},
                                             {p.x - w - gap, p.y - h / 2, w, h}}};
             for (const Box& box : tries)
                 if (l.plot.contains(box) && places.take(box)) {

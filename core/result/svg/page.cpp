@@ -16,7 +16,17 @@ namespace {
 
 constexpr Theme kLight{0xFFFFFF, 0x1A1A1A, 0x595959, 0x767676, 0xE6E6E6};
 constexpr Theme kDark{0x1E1F22, 0xECECEC, 0xA9ACB2, 0x85888E, 0x34363B};
-constexpr double kEmPerCharacter = 0.6;
+
+/// Width of one character in em, as in DejaVu Sans, the widest of the fonts that are asked for.
+double emOf(std::string_view character)
+{
+    constexpr double kMean = 0.62, kNarrow = 0.38, kWide = 1.0, kCapital = 0.74;
+    const char c = character.front();
+    if (static_cast<unsigned char>(c) >= 0x80) return character.size() == 2 ? 0.65 : kWide;
+    if (std::string_view("ijltfrI.,:;'|!()[] -/").find(c) != std::string_view::npos) return kNarrow;
+    if (std::string_view("mMwW%@").find(c) != std::string_view::npos) return kWide;
+    return c >= 'A' && c <= 'Z' ? kCapital : kMean;
+}
 
 double channel(std::uint32_t colour, int shift)
 {
@@ -100,19 +110,31 @@ std::uint32_t readable(std::uint32_t colour, std::uint32_t background, double ra
 
 double textWidth(std::string_view text, double size)
 {
-    return kEmPerCharacter * size * static_cast<double>(characterStarts(text).size());
+    double em = 0;
+    const auto starts = characterStarts(text);
+    for (std::size_t i = 0; i < starts.size(); ++i) {
+        const std::size_t end = i + 1 < starts.size() ? starts[i + 1] : text.size();
+        em += emOf(text.substr(starts[i], end - starts[i]));
+    }
+    return em * size;
 }
 
 std::string elided(std::string_view text, double width, double size)
 {
     if (textWidth(text, size) <= width) return std::string(text);
     constexpr std::size_t kFewest = 4; // letters beside the dots, below which nothing can be read
-    const auto room = static_cast<std::size_t>(std::max(width / (kEmPerCharacter * size), 0.0));
-    if (room < kFewest + 1) return {};
     const auto starts = characterStarts(text);
-    const std::size_t tail = (room - 1) / 2 + (room - 1) % 2, head = room - 1 - tail;
-    return std::string(text.substr(0, starts[head])) + "…" +
-           std::string(text.substr(starts[starts.size() - tail]));
+    // The end of a name says more than its beginning: it gets the odd letter.
+    for (std::size_t kept =
+             std::min(starts.size() - 1, static_cast<std::size_t>(std::max(width / size * 3, 0.0)));
+         kept >= kFewest; --kept) {
+        const std::size_t head = kept / 2, tail = kept - head;
+        std::string candidate(text.substr(0, starts[head]));
+        candidate += "…";
+        candidate += text.substr(starts[starts.size() - tail]);
+        if (textWidth(candidate, size) <= width) return candidate;
+    }
+    return {};
 }
 
 std::vector<std::string> wrapped(std::string_view text, double width, double size, std::size_t lines)

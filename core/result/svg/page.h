@@ -15,12 +15,12 @@ namespace halftone::svg {
 struct Theme {
     std::uint32_t background, text, muted, axis, grid;
 };
-const Theme& themeOf(PictureTheme theme);
+HALFTONE_API const Theme& themeOf(PictureTheme theme);
 
 /// Contrast of two colours (WCAG 2.1): 1 to 21.
-double contrast(std::uint32_t a, std::uint32_t b);
+HALFTONE_API double contrast(std::uint32_t a, std::uint32_t b);
 /// `colour`, made darker or lighter until its contrast to `background` is at least `ratio`.
-std::uint32_t readable(std::uint32_t colour, std::uint32_t background, double ratio);
+HALFTONE_API std::uint32_t readable(std::uint32_t colour, std::uint32_t background, double ratio);
 
 struct Point {
     double x, y;
@@ -40,11 +40,12 @@ struct Box {
 };
 
 /// Width of `text` in pixels, estimated on the safe side: which font draws it is not known here.
-double textWidth(std::string_view text, double size);
+HALFTONE_API double textWidth(std::string_view text, double size);
 /// `text` with its middle left out so that it fits: "layers.1...down_proj". Empty when nothing readable fits.
-std::string elided(std::string_view text, double width, double size);
+HALFTONE_API std::string elided(std::string_view text, double width, double size);
 /// `text` in at most `lines` lines of `width`, the last one elided.
-std::vector<std::string> wrapped(std::string_view text, double width, double size, std::size_t lines);
+HALFTONE_API std::vector<std::string> wrapped(std::string_view text, double width, double size,
+                                              std::size_t lines);
 /// Coordinates with two decimals and no trailing zeros.
 std::string coordinate(double value);
 

@@ -89,8 +89,8 @@ std::vector<LegendEntry> legendOf(const Picture& picture, const Theme& theme)
         else
             entries.push_back({label, colour, i, {}, Sample::Marker});
         if (!s.hull.empty())
-            entries.push_back({shown < 2 ? "best for their place (hull)" : label + ", best (hull)", colour, i,
-                               dashOf(i), Sample::LineAndMarker});
+            entries.push_back({shown < 2 ? "upper left hull" : label + ", hull", colour, i, dashOf(i),
+                               Sample::LineAndMarker});
     }
     return entries;
 }

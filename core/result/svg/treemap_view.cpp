@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/base/text.h"
+#include "core/result/short_names.h"
 #include "core/result/svg/chart.h"
 
 #include <algorithm>
@@ -10,13 +10,8 @@ namespace halftone::svg {
 
 namespace {
 
+constexpr double kLeastText = 60;  ///< pixels: a name cut to less says nothing
 constexpr double kLeastSide = 0.4; ///< pixels: what is smaller is left to the background
-
-std::string sizeText(double size, const std::string& unit)
-{
-    if (unit == "B") return humanBytes(static_cast<std::uint64_t>(std::min(size, 1e18)));
-    return unit.empty() ? shortNumber(size) : shortNumber(size) + " " + unit;
-}
 
 /// Colour of each class: those of roles are fixed, others follow in order.
 std::vector<std::uint32_t> classColours(const Series& s)
@@ -51,6 +46,7 @@ void drawCellText(Page& page, const Box& box, const std::string& name, const std
     const std::uint32_t ink = contrast(0x000000, fill) >= contrast(0xFFFFFF, fill) ? 0x000000 : 0xFFFFFF;
     const double room = box.width - 8;
     if (box.height < kSmallSize + 6) return;
+    if (textWidth(name.empty() ? size : name, kSmallSize) > room && room < kLeastText) return;
     const std::string first = elided(name.empty() ? size : name, room, kSmallSize);
     if (first.empty()) return;
     page.text({box.x + 4, box.y + kSmallSize + 3}, first, {ink, kSmallSize});
@@ -67,6 +63,7 @@ void drawTreemap(Page& page, const Picture& picture, const Box& area)
         const std::vector<std::uint32_t> colours = classColours(s);
         const Box box = drawLegend(page, legendOf(s, colours), area);
         const std::string& unit = picture.spec.y.unit.empty() ? picture.spec.x.unit : picture.spec.y.unit;
+        const std::vector<std::string> names = shortNames(s.names);
         const std::vector<TreemapCell> cells = treemap(s.y, box.width, box.height);
         for (std::size_t i = 0; i < cells.size(); ++i) {
             const TreemapCell& c = cells[i];
@@ -76,8 +73,8 @@ void drawTreemap(Page& page, const Picture& picture, const Box& area)
             const double gap = std::min(c.width, c.height) > 4 ? 1 : std::min(c.width, c.height) * 0.15;
             const Box inner{box.x + c.x, box.y + c.y, c.width - gap, c.height - gap};
             page.rect(inner, fill);
-            drawCellText(page, inner, s.text.empty() ? std::string() : s.names[s.text[i]],
-                         sizeText(s.y[i], unit), fill);
+            drawCellText(page, inner, s.text.empty() ? std::string() : names[s.text[i]],
+                         quantityText(s.y[i], unit), fill);
         }
         return; // one treemap a figure
     }
