@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <limits>
+#include <map>
 
 namespace halftone::test {
 
@@ -182,7 +183,8 @@ bool close(double a, double b) { return std::fabs(a - b) <= 1e-9 * std::fabs(b);
 Status errorsCase(Device& device, DType dtype, const BlockFormat& format)
 {
     for (const Shape& shape : blockShapes(format))
-        for (const std::int64_t blockCols : {std::int64_t{0}, std::int64_t{32}, std::int64_t{50}}) {
+        for (const std::int64_t blockCols : {std::int64_t{0}, std::int64_t{50}}) {
+            if (dtype != DType::F32 && blockCols == 0) continue; // the loops differ in the rows' type only
             const Tensor in = mixedMatrix(dtype, shape);
             HALFTONE_TRY(packed, referencePacked(in, format));
             HALFTONE_TRY(farIn, onDevice(device, in));
@@ -272,7 +274,9 @@ Tensor randomBits(DType dtype, const Shape& shape)
     return tensorOfBytes(dtype, shape, bytes);
 }
 
-Tensor mixedMatrix(DType dtype, const Shape& shape)
+namespace {
+
+Tensor makeMixedMatrix(DType dtype, const Shape& shape)
 {
     const std::int64_t rows = shape[0];
     const auto cols = static_cast<std::size_t>(shape[1]);
@@ -298,6 +302,17 @@ Tensor mixedMatrix(DType dtype, const Shape& shape)
     auto out = makeTensor(cpuDevice(), dtype, shape);
     if (!out || !runOn(referenceDevice(), CastOp{floatTensor(shape, values), *out})) return {};
     return *out;
+}
+
+} // namespace
+
+Tensor mixedMatrix(DType dtype, const Shape& shape)
+{
+    // Asked for by hundreds of cases; nobody writes into it.
+    static std::map<std::string, Tensor> made;
+    Tensor& matrix = made[std::string(nameOf(dtype)) + " " + shape.text()];
+    if (matrix.empty()) matrix = makeMixedMatrix(dtype, shape);
+    return matrix;
 }
 
 Status compareWithReference(Device& device, const Case& what)
