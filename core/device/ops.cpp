@@ -29,7 +29,9 @@ PackedRows planesOf(PackedTensor& packed)
     PackedRows rows;
     rows.codes = packed.codes.mutableBytes();
     if (!packed.scales.empty()) rows.scales = packed.scales.mutableBytes();
-    if (!packed.zeros.empty()) rows.zeros = packed.zeros.values<std::uint8_t>();
+    if (packed.zeros.empty()) return rows;
+    const auto zeros = packed.zeros.mutableBytes();
+    rows.zeros = {reinterpret_cast<std::uint8_t*>(zeros.data()), zeros.size()};
     return rows;
 }
 
@@ -38,7 +40,9 @@ ConstPackedRows planesOf(const PackedTensor& packed)
     ConstPackedRows rows;
     rows.codes = packed.codes.bytes();
     if (!packed.scales.empty()) rows.scales = packed.scales.bytes();
-    if (!packed.zeros.empty()) rows.zeros = packed.zeros.values<const std::uint8_t>();
+    if (packed.zeros.empty()) return rows;
+    const auto zeros = packed.zeros.bytes();
+    rows.zeros = {reinterpret_cast<const std::uint8_t*>(zeros.data()), zeros.size()};
     return rows;
 }
 

@@ -10,6 +10,7 @@
 #include <limits>
 #include <new>
 #include <omp.h>
+#include <utility>
 #include <vector>
 
 namespace halftone::cpu {
@@ -26,11 +27,11 @@ inline int loopThreads(std::int64_t rows, std::int64_t cols)
 }
 
 /// Runs body(row, scratch) for all rows; each thread gets a scratch of `scratchFloats` floats. Rows are
-/// independent, so the split among threads does not show in the result.
+/// independent, so the split among threads does not show in the result. `threads` is loopThreads(rows,
+/// cols), asked once: the setting may change while an op runs.
 template <class Body>
-Status forRows(std::int64_t rows, std::int64_t cols, std::int64_t scratchFloats, Body&& body)
+Status forRowsOn(int threads, std::int64_t rows, std::int64_t scratchFloats, Body&& body)
 {
-    const int threads = loopThreads(rows, cols);
     std::vector<float> scratch;
     try {
         scratch.resize(static_cast<std::size_t>(threads) * static_cast<std::size_t>(scratchFloats));
@@ -43,7 +44,14 @@ Status forRows(std::int64_t rows, std::int64_t cols, std::int64_t scratchFloats,
     return Ok{};
 }
 
-/// The same with a body that can fail: the error of the lowest failing row comes back, for any thread
+/// The same on as many threads as the size is worth.
+template <class Body>
+Status forRows(std::int64_t rows, std::int64_t cols, std::int64_t scratchFloats, Body&& body)
+{
+    return forRowsOn(loopThreads(rows, cols), rows, scratchFloats, std::forward<Body>(body));
+}
+
+/// forRows() with a body that can fail: the error of the lowest failing row comes back, for any thread
 /// count. Rows behind a known failure are skipped, rows before it never are.
 template <class Body>
 Status tryRows(std::int64_t rows, std::int64_t cols, std::int64_t scratchFloats, Body&& body)

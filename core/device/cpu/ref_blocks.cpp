@@ -134,17 +134,18 @@ Status referenceBlockErrors(const BlockErrorsOp& op)
     const auto width = static_cast<std::size_t>(cols);
     const auto lowest = lowestCode(format.desc()), highest = highestCode(format.desc());
     const ConstPackedRows planes = planesOf(op.packed);
+    const int threads = loopThreads(rows, cols);
     std::vector<std::int32_t> allCodes;
     std::vector<GridPoint> allPoints;
     try {
         op.stats.resize(static_cast<std::size_t>(rows * blocks));
-        const auto room = static_cast<std::size_t>(loopThreads(rows, cols)) * width;
+        const auto room = static_cast<std::size_t>(threads) * width;
         allCodes.resize(room);
         allPoints.resize(room);
     } catch (const std::bad_alloc&) {
         return noMemory();
     }
-    return forRows(rows, cols, 2 * cols, [&](std::int64_t row, float* scratch) {
+    return forRowsOn(threads, rows, 2 * cols, [&](std::int64_t row, float* scratch) {
         const auto packed = rowsOf(planes, layout, row, row + 1);
         const auto mine = static_cast<std::size_t>(omp_get_thread_num()) * width;
         const auto points = std::span(allPoints).subspan(mine, width);
