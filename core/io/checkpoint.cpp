@@ -43,9 +43,9 @@ struct Signature {
 constexpr const char* kPickle = "is a PyTorch pickle, which can run code when it is read; convert it to "
                                 "safetensors first";
 constexpr Signature kForeign[] = {
-    {std::string_view("PK\x03\x04", 4),
-     "is a PyTorch file (a zip with a pickle, which can run code when it is "
-     "read) or another zip; convert it to safetensors first"},
+    {std::string_view("PK\x03\x04", 4), "is a zip archive, perhaps a PyTorch file, whose pickle can run code "
+                                        "when it is read; unpack it, or convert "
+                                        "it to safetensors first"},
     {"\x80\x02", kPickle},
     {"\x80\x03", kPickle},
     {"\x80\x04", kPickle},

@@ -38,7 +38,7 @@ struct CompressedTensors {
     std::optional<OutputTensor> zero;
     OutputTensor shape;
     /// All of them, in that order.
-    std::vector<OutputTensor> list() const;
+    HALFTONE_API std::vector<OutputTensor> list() const;
 };
 
 /// True when the layout can hold a weight of this name in this format: a planar integer grid on
