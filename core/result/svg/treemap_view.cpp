@@ -40,18 +40,35 @@ std::vector<LegendEntry> legendOf(const Series& s, const std::vector<std::uint32
     return entries;
 }
 
+/// A name in the lines that fit: whole, or its last part above the rest ("q_proj", "layers.9.self_attn").
+std::vector<std::string> nameLines(const std::string& name, double room)
+{
+    if (textWidth(name, kSmallSize) <= room) return {name};
+    const std::size_t dot = name.rfind('.');
+    if (dot != std::string::npos && textWidth(std::string_view(name).substr(dot + 1), kSmallSize) <= room) {
+        std::vector<std::string> lines{name.substr(dot + 1)};
+        const std::string rest = elided(std::string_view(name).substr(0, dot), room, kSmallSize);
+        if (!rest.empty()) lines.push_back(rest);
+        return lines;
+    }
+    if (room < kLeastText) return {};
+    return {elided(name, room, kSmallSize)};
+}
+
 void drawCellText(Page& page, const Box& box, const std::string& name, const std::string& size,
                   std::uint32_t fill)
 {
     const std::uint32_t ink = contrast(0x000000, fill) >= contrast(0xFFFFFF, fill) ? 0x000000 : 0xFFFFFF;
-    const double room = box.width - 8;
-    if (box.height < kSmallSize + 6) return;
-    if (textWidth(name.empty() ? size : name, kSmallSize) > room && room < kLeastText) return;
-    const std::string first = elided(name.empty() ? size : name, room, kSmallSize);
-    if (first.empty()) return;
-    page.text({box.x + 4, box.y + kSmallSize + 3}, first, {ink, kSmallSize});
-    if (!name.empty() && box.height >= 2 * kSmallSize + 12 && textWidth(size, kSmallSize) <= room)
-        page.text({box.x + 4, box.y + 2 * kSmallSize + 7}, size, {ink, kSmallSize});
+    const double room = box.width - 8, step = kSmallSize + 4;
+    std::vector<std::string> lines;
+    if (!name.empty()) lines = nameLines(name, room);
+    const bool named = !lines.empty();
+    if ((named || name.empty()) && textWidth(size, kSmallSize) <= room) lines.push_back(size);
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+        const double foot = box.y + 2 + step * static_cast<double>(i + 1);
+        if (foot > box.bottom() - 3) break;
+        page.text({box.x + 4, foot - 3}, lines[i], {ink, kSmallSize});
+    }
 }
 
 } // namespace

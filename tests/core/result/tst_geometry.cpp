@@ -222,7 +222,7 @@ private Q_SLOTS:
     {
         QCOMPARE(viridis(0), 0x440154u);
         QCOMPARE(viridis(1), 0xFDE725u);
-        QCOMPARE(viridis(0.5), 0x1F948Cu); // entry 128 of 256
+        QCOMPARE(viridis(0.5), 0x21918Cu); // entry 128 of 256
         QCOMPARE(viridis(-1), 0x440154u);
         QCOMPARE(viridis(2), 0xFDE725u);
         QCOMPARE(viridis(kNan), 0x440154u);
