@@ -33,10 +33,6 @@ struct Rounded {
     {
         return hn::BitCast(Tag<std::int32_t>(), hn::Add(hn::Mul(x, inverse), magic));
     }
-    HWY_INLINE hn::Vec<Tag<std::int32_t>> clean(hn::Vec<Tag<std::int32_t>> v) const
-    {
-        return hn::Sub(v, hn::Set(Tag<std::int32_t>(), 0x4b400000));
-    }
 };
 
 /// Codes of n elements under one scale, one byte each, as stored (offset to be unsigned).
@@ -56,11 +52,13 @@ HWY_INLINE void encode(const typename Source::Bits* in, std::int64_t n, float in
     const auto step = [&](std::int64_t i) HWY_ATTR {
         auto codes = Source::codes16(in + i, rounded);
         if constexpr (kAsym) codes = hn::Add(codes, zeros);
-        hn::StoreU(hn::Min(hn::Max(hn::DemoteTo(d8, codes), lowest), highest), d8, out + i);
+        const auto clamped = hn::Min(hn::Max(hn::DemoteTo(d8, codes), lowest), highest);
+        hn::StoreU(Source::ordered(d8, clamped), d8, out + i);
     };
     const auto lanes = static_cast<std::int64_t>(hn::Lanes(d16));
     std::int64_t i = 0;
     for (; i + 2 * lanes <= n; i += 2 * lanes) {
+        prefetchNext(in + i);
         step(i);
         step(i + lanes);
     }
@@ -190,7 +188,8 @@ bool quantizeGroups(const GridJob& job, const typename Source::Bits* in, std::in
     alignas(32) Bits high[BatchGrids::kRoom] = {}, low[BatchGrids::kRoom] = {};
     CodeSink sink(job, out.codes);
     const auto scaleBytes = static_cast<std::size_t>(scaleBytesOf(job.scale));
-    const std::int64_t most = std::clamp<std::int64_t>(kBatchColumns / group, 1, kBatchGroups);
+    constexpr std::int64_t kColumns = kBatchBytes / static_cast<std::int64_t>(sizeof(Bits));
+    const std::int64_t most = std::clamp<std::int64_t>(kColumns / group, 1, kBatchGroups);
     while (n > 0) {
         const std::int64_t groups = std::min((n - 1) / group + 1, most);
         const std::int64_t columns = groups > n / group ? n : groups * group;

@@ -11,6 +11,7 @@
 #include "core/device/cpu/simd_convert-inl.h"
 #include "core/numeric/small_float.h"
 
+#include "hwy/cache_control.h"
 #include "hwy/highway.h"
 
 #include <algorithm>
@@ -21,9 +22,16 @@ HWY_BEFORE_NAMESPACE();
 namespace halftone::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// A source says how wide an element's bits are, and gives Lanes(df) elements as floats, or Lanes(d16)
-// results of `f` (float vector -> integer vector) as 16-bit integers in the order of the elements. `f`
-// may leave rubbish above bit 15; f.clean() removes it.
+/// The low halves of two vectors of 32-bit lanes, taken in turn: what lies above bit 15 is lost.
+template <class V> HWY_INLINE hn::Vec<Tag<std::int16_t>> interleaveLow(V even, V odd)
+{
+    const Tag<std::int16_t> d16;
+    return hn::OddEven(hn::BitCast(d16, hn::ShiftLeft<16>(odd)), hn::BitCast(d16, even));
+}
+
+// A source says how wide an element's bits are and gives Lanes(df) elements as floats. codes16() gives
+// Lanes(d16) results of `f` (float vector -> 32-bit integers of which 16 bits count), in an order that
+// ordered() turns into that of the elements once they are bytes, when it is cheapest.
 struct FloatSource {
     using Bits = std::uint32_t;
     static HWY_INLINE float value(Bits bits) { return bitsFloat(bits); }
@@ -33,18 +41,19 @@ struct FloatSource {
     }
     template <class F> static HWY_INLINE hn::Vec<Tag<std::int16_t>> codes16(const Bits* p, const F& f)
     {
-        return pairCodes<FloatSource>(p, f);
-    }
-    // The general way: two float vectors, narrowed one after the other.
-    template <class Source, class F>
-    static HWY_INLINE hn::Vec<Tag<std::int16_t>> pairCodes(const typename Source::Bits* p, const F& f)
-    {
         const Tag<float> df;
-        const Tag<std::int16_t> d16;
-        const hn::Half<Tag<std::int16_t>> half;
-        const auto low = hn::DemoteTo(half, f.clean(f(Source::floats(df, p))));
-        const auto high = hn::DemoteTo(half, f.clean(f(Source::floats(df, p + hn::Lanes(df)))));
-        return hn::Combine(d16, high, low);
+        return interleaveLow(f(floats(df, p)), f(floats(df, p + hn::Lanes(df))));
+    }
+    /// First the even bytes, then the odd ones.
+    template <class D8> static HWY_INLINE hn::Vec<D8> ordered(D8 d8, hn::Vec<D8> codes)
+    {
+        constexpr std::size_t kLanes = hn::MaxLanes(D8());
+        alignas(16) static constexpr std::uint8_t kFrom16[16]{0, 2, 4, 6, 8, 10, 12, 14,
+                                                              1, 3, 5, 7, 9, 11, 13, 15};
+        alignas(16) static constexpr std::uint8_t kFrom8[16]{0, 2, 4, 6, 1, 3, 5, 7};
+        const hn::RebindToUnsigned<D8> du;
+        return hn::BitCast(
+            d8, hn::TableLookupBytes(hn::BitCast(du, codes), hn::Load(du, kLanes == 16 ? kFrom16 : kFrom8)));
     }
 };
 
@@ -57,7 +66,12 @@ struct HalfSource {
     }
     template <class F> static HWY_INLINE hn::Vec<Tag<std::int16_t>> codes16(const Bits* p, const F& f)
     {
-        return FloatSource::pairCodes<HalfSource>(p, f);
+        const Tag<float> df;
+        return interleaveLow(f(floats(df, p)), f(floats(df, p + hn::Lanes(df))));
+    }
+    template <class D8> static HWY_INLINE hn::Vec<D8> ordered(D8 d8, hn::Vec<D8> codes)
+    {
+        return FloatSource::ordered(d8, codes);
     }
 };
 
@@ -70,16 +84,26 @@ struct BfloatSource {
     }
     template <class F> static HWY_INLINE hn::Vec<Tag<std::int16_t>> codes16(const Bits* p, const F& f)
     {
-        // Even and odd elements apart need a shift and a mask; the results interleave again as cheaply.
+        // Even and odd elements apart need a shift and a mask only, and interleave to the old order.
         const Tag<float> df;
         const Tag<std::uint32_t> du;
-        const Tag<std::int16_t> d16;
         const auto pairs = hn::BitCast(du, hn::LoadU(Tag<std::uint16_t>(), p));
         const auto even = f(hn::BitCast(df, hn::ShiftLeft<16>(pairs)));
-        const auto odd = f(hn::BitCast(df, hn::And(pairs, hn::Set(du, 0xffff0000u))));
-        return hn::OddEven(hn::BitCast(d16, hn::ShiftLeft<16>(odd)), hn::BitCast(d16, even));
+        return interleaveLow(even, f(hn::BitCast(df, hn::And(pairs, hn::Set(du, 0xffff0000u)))));
     }
+    template <class D8> static HWY_INLINE hn::Vec<D8> ordered(D8, hn::Vec<D8> codes) { return codes; }
 };
+
+/// Bytes of input that the block kernels read twice in a row, from the first cache.
+inline constexpr std::int64_t kBatchBytes = 8192;
+
+/// Asks for the elements one batch ahead. The processor's own prefetching stops while a batch is read for
+/// the second time; without this the memory would rest during half of the work.
+template <class Bits> HWY_INLINE void prefetchNext(const Bits* p)
+{
+    hwy::Prefetch(reinterpret_cast<const char*>(p) + kBatchBytes);
+    if constexpr (sizeof(Bits) == 4) hwy::Prefetch(reinterpret_cast<const char*>(p) + kBatchBytes + 64);
+}
 
 // What is kept of a group, found by integer maxima over the raw bits (IEEE magnitudes order as integers,
 // and an infinity or a NaN is larger than any finite value). `Key` is how the two results read.
