@@ -161,7 +161,8 @@ void readSidecars(CheckpointData& data, const fs::path& folder)
         if (const auto path = folder / name; fs::is_regular_file(path, error)) data.sidecars.push_back(path);
     const auto here = folder.empty() ? fs::path(".") : folder;
     for (fs::directory_iterator it(here, error), end; !error && it != end; it.increment(error))
-        if (it->path().extension() == ".model" && it->is_regular_file(error))
+        // A broken link must not end the walk: its error is its own.
+        if (std::error_code own; it->path().extension() == ".model" && it->is_regular_file(own))
             data.sidecars.push_back(folder / it->path().filename());
     std::ranges::sort(data.sidecars);
 }
