@@ -188,6 +188,19 @@ Status Output::makeColumns(TableFile& t)
 Status Output::flush(TableFile& t)
 {
     HALFTONE_CHECK(open());
+    return settle(writeRows(t));
+}
+
+Status Output::settle(Status status)
+{
+    if (status) return status;
+    m_failure = status.error();
+    abandon();
+    return status;
+}
+
+Status Output::writeRows(TableFile& t)
+{
     const auto rows = static_cast<hsize_t>(t.buffer[0].size());
     HALFTONE_CHECK(enoughSpace(rows * t.buffer.size() * sizeof(double) + kSpareBytes));
     const Lock lock;
@@ -274,16 +287,14 @@ Status Output::commit(Outcome outcome, std::span<const FigureSpec> figures,
     HALFTONE_CHECK(open());
     for (const auto& t : m_known)
         HALFTONE_CHECK(flush(*t));
-    HALFTONE_CHECK(enoughSpace(kSpareBytes));
-    const Lock lock;
-    Status status = finish(outcome, figures, log);
-    if (!status) discard();
-    return status;
+    return settle(finish(outcome, figures, log));
 }
 
 Status Output::finish(Outcome outcome, std::span<const FigureSpec> figures,
                       std::span<const std::pair<std::string, std::string>> log)
 {
+    HALFTONE_CHECK(enoughSpace(kSpareBytes));
+    const Lock lock;
     for (const auto& t : m_known)
         for (std::size_t c = 0; c < t->names.size(); ++c)
             if (t->schema.columns[c].type == Column::Type::Name)

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -24,6 +25,21 @@ struct TableFile {
     std::vector<std::vector<double>> buffer;
     std::uint64_t written = 0;
 };
+
+/// Format 1 of a results file:
+///
+///   /                 attributes halftone_format, program, version, created; outcome, absent while open
+///   /provenance       attributes method, method_version, checkpoint_path, checkpoint_hash, device, seed,
+///                     threads; in /provenance/parameters one typed attribute a parameter
+///   /tables/T         attribute help
+///   /tables/T/C       one column, chunks of up to 65,536 rows, shuffle and deflate; attributes unit, help,
+///                     type (real: float64, integer: int64, name: int32 index)
+///   /tables/T/C_names the texts of a name column
+///   /arrays/A         float32, chunks of up to 1 MiB; attributes unit, help
+///   /figures/ID       a FigureSpec as JSON text
+///   /log              lines "level<TAB>text"
+///
+/// All texts are UTF-8 of fixed length; in names, bytes that are not safe in a path are written as %XX.
 
 /// The file being written, shared by the writer and its tables.
 class Output {
@@ -45,9 +61,10 @@ public:
         const Lock lock;
         discard();
     }
-    /// InvalidArgument once committed, given up or abandoned.
+    /// The first failure, after which nothing is written any more; InvalidArgument once committed.
     Status open() const
     {
+        if (m_failure) return *m_failure;
         if (m_file) return Ok{};
         return Error(Errc::InvalidArgument, "the results are closed").in("file " + m_path);
     }
@@ -57,6 +74,9 @@ private:
     Status finish(Outcome outcome, std::span<const FigureSpec> figures,
                   std::span<const std::pair<std::string, std::string>> log);
     Status makeColumns(TableFile& table);
+    Status writeRows(TableFile& table);
+    /// Gives the file up when `status` is an error: half of a flush can't be repeated.
+    Status settle(Status status);
     Status texts(Hid parent, const std::string& name, std::span<const std::string> lines);
     Status enoughSpace(std::uint64_t bytes) const;
     Status publish();
@@ -65,6 +85,7 @@ private:
     Error failed(std::string_view what) const;
 
     std::string m_path, m_part;
+    std::optional<Error> m_failure;
     Handle m_file, m_tables, m_arrays;
     std::vector<std::shared_ptr<TableFile>> m_known;
     std::vector<std::string> m_arrayNames;

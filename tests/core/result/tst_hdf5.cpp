@@ -252,6 +252,8 @@ assert f["log"][0].decode().split("\t")[1] == "started"
             Status s = Ok{};
             for (int i = 0; i < 500000 && s; ++i)
                 s = (*table)->append(std::array{rng.uniform()});
+            // Whoever goes on all the same meets the same error, and no half of a file is published.
+            if (!s && (*writer)->commit(Outcome::Failed)) ::_exit(14);
             if (s) s = (*writer)->commit(Outcome::Complete);
             if (s || s.error().code() != Errc::CannotWrite) ::_exit(11);
             if (s.error().line().find(path) == std::string::npos) ::_exit(12);
