@@ -25,15 +25,15 @@ constexpr std::array<QScatterSeries::MarkerShape, 5> kMarkers{
     QScatterSeries::MarkerShapeRotatedRectangle, QScatterSeries::MarkerShapeTriangle,
     QScatterSeries::MarkerShapePentagon};
 
+} // namespace
+
 /// Series that Qt Charts holds, with the helper series that an area needs.
-struct Held {
+struct HeldSeries {
     ChartCanvas::Kind kind;
     QXYSeries* points = nullptr; ///< the data; the upper edge of an area
     QLineSeries* lower = nullptr;
     QAbstractSeries* shown = nullptr;
 };
-
-} // namespace
 
 /// Draws under and over the series; the scene's coordinates are this widget's pixels.
 class ChartCanvasView : public QChartView {
@@ -97,7 +97,7 @@ struct ChartCanvas::Parts {
     ChartCanvasView* view = nullptr;
     QValueAxis* x = nullptr;
     QValueAxis* y = nullptr;
-    std::vector<Held> held;
+    std::vector<HeldSeries> held;
 };
 
 ChartCanvas::ChartCanvas(QWidget* parent) : QWidget(parent), m(std::make_unique<Parts>())
@@ -132,17 +132,17 @@ void ChartCanvas::setLines(std::vector<Line> lines)
 {
     const bool same = lines.size() == m->held.size() &&
                       std::equal(lines.begin(), lines.end(), m->held.begin(),
-                                 [](const Line& l, const Held& h) { return l.kind == h.kind; });
+                                 [](const Line& l, const HeldSeries& h) { return l.kind == h.kind; });
     if (!same) {
         m->chart->removeAllSeries();
-        for (const Held& held : m->held)
+        for (const HeldSeries& held : m->held)
             if (held.kind == Kind::Area) {
                 delete held.points;
                 delete held.lower;
             }
         m->held.clear();
         for (const Line& line : lines) {
-            Held held;
+            HeldSeries held;
             held.kind = line.kind;
             if (line.kind == Kind::Scatter) {
                 held.points = new QScatterSeries;
@@ -164,7 +164,7 @@ void ChartCanvas::setLines(std::vector<Line> lines)
     }
     for (std::size_t i = 0; i < lines.size(); ++i) {
         const Line& line = lines[i];
-        const Held& held = m->held[i];
+        const HeldSeries& held = m->held[i];
         if (auto* scatter = qobject_cast<QScatterSeries*>(held.shown)) {
             scatter->setMarkerShape(kMarkers[static_cast<std::size_t>(line.order) % kMarkers.size()]);
             scatter->setMarkerSize(9);

@@ -111,6 +111,9 @@ void ChartView::pictureChanged()
         m_axes.x.log = p->spec.x.log;
         m_axes.y.log = p->spec.y.log;
         m_hidden.assign(p->series.size(), false);
+        for (std::size_t i = 0; i < p->xNames.size(); ++i)
+            m_xLabels.emplace_back(static_cast<double>(i), toQt(p->xNames[i]));
+        m_axes.x.labels = m_xLabels;
         for (const Series& s : p->series) {
             std::vector<std::uint32_t> order;
             for (std::uint32_t i = 0; i < s.x.size(); ++i)

@@ -3,7 +3,6 @@
 
 #include "app/host/strings.h"
 #include "core/base/text.h"
-#include "core/model/model.h"
 
 #include <QAccessible>
 #include <QKeyEvent>
@@ -27,9 +26,7 @@ QString numberText(double value, const std::string& unit)
 std::uint32_t colourOfSeries(const Picture& picture, std::size_t index)
 {
     const std::string& label = picture.series[index].label;
-    for (const RoleClass c : {RoleClass::Attention, RoleClass::Ffn, RoleClass::Embedding, RoleClass::Expert,
-                              RoleClass::Norm, RoleClass::Other})
-        if (label == nameOf(c)) return categoryColour(label);
+    if (isRoleClass(label)) return categoryColour(label);
     return seriesColour(index);
 }
 
@@ -92,8 +89,9 @@ QString Plot::textOf(PlotPoint point) const
         if (!out.isEmpty()) out += u"  ·  "_s;
         out += toQt(axis.label) + u' ' + numberText(values[i], axis.unit);
     };
-    add(m_picture->spec.x, s.x);
-    add(m_picture->spec.y, s.y);
+    // A place on an axis of names is told by the name, which most points bear already.
+    if (m_picture->xNames.empty()) add(m_picture->spec.x, s.x);
+    if (m_picture->yNames.empty()) add(m_picture->spec.y, s.y);
     add(m_picture->spec.z, s.z);
     return out;
 }

@@ -27,6 +27,12 @@ QColor inkOn(const QColor& colour)
     return luminance > 0.25 ? QColor(0x10, 0x14, 0x18) : QColor(0xFF, 0xFF, 0xFF);
 }
 
+/// The sizes are the figure's y; older figures say their unit on x.
+const std::string& sizeUnit(const FigureSpec& spec)
+{
+    return spec.y.unit.empty() ? spec.x.unit : spec.y.unit;
+}
+
 } // namespace
 
 TreemapView::TreemapView(QWidget* parent) : Plot(parent) {}
@@ -51,16 +57,16 @@ void TreemapView::relayout()
     m_total = 0;
     const auto& p = picture();
     update();
-    if (!p || p->series.empty() || p->series.front().x.empty() || width() < 2 || height() < 2) return;
+    if (!p || p->series.empty() || p->series.front().y.empty() || width() < 2 || height() < 2) return;
     const Series& s = p->series.front();
     // The layout wants descending sizes; names of one class and layer then stay near each other in size only.
-    std::vector<std::uint32_t> order(s.x.size());
+    std::vector<std::uint32_t> order(s.y.size());
     std::iota(order.begin(), order.end(), std::uint32_t{0});
-    std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return s.x[a] > s.x[b]; });
+    std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return s.y[a] > s.y[b]; });
     std::vector<double> sizes;
     sizes.reserve(order.size());
     for (const std::uint32_t i : order) {
-        sizes.push_back(std::max(0.0, s.x[i]));
+        sizes.push_back(std::max(0.0, s.y[i]));
         m_total += sizes.back();
     }
     const QRectF area = mapArea();
@@ -97,7 +103,7 @@ void TreemapView::relayout()
         painter.drawText(inner, Qt::AlignLeft | Qt::AlignTop, name);
         if (inner.height() > 2 * metrics.height())
             painter.drawText(inner.adjusted(0, metrics.height(), 0, 0), Qt::AlignLeft | Qt::AlignTop,
-                             numberText(s.x[order[k]], p->spec.x.unit));
+                             numberText(s.y[order[k]], sizeUnit(p->spec)));
     }
 }
 
@@ -115,8 +121,8 @@ QString TreemapView::textOf(PlotPoint point) const
 {
     const Series& s = picture()->series.front();
     const auto i = static_cast<std::size_t>(point.index);
-    QString out = nameOfPoint(i) + u"  ·  "_s + numberText(s.x[i], picture()->spec.x.unit);
-    if (m_total > 0) out += u"  ·  "_s + QString::number(100 * s.x[i] / m_total, 'f', 1) + u" %"_s;
+    QString out = nameOfPoint(i) + u"  ·  "_s + numberText(s.y[i], sizeUnit(picture()->spec));
+    if (m_total > 0) out += u"  ·  "_s + QString::number(100 * s.y[i] / m_total, 'f', 1) + u" %"_s;
     if (i < s.category.size()) out += u"  ·  "_s + toQt(s.categories[s.category[i]]);
     return out;
 }

@@ -212,6 +212,8 @@ void OverviewPanel::findNotes()
     if (opaque > 0)
         m_notes << tr("%n weight(s) are in a type that can't be decoded here.", nullptr,
                       static_cast<int>(opaque));
+    for (const std::string& note : model.notes())
+        m_notes << toQt(note);
     for (const CheckpointIssue& issue : model.weights()->checkpoint()->issues())
         m_notes << toQt(issue.text);
     while (QLayoutItem* item = m_noteList->takeAt(0)) {

@@ -75,7 +75,6 @@ int Workspace::weightNamed(std::string_view name) const
 void Workspace::open(const QString& path)
 {
     ++m_opening;
-    const auto ticket = m_openTicket.next();
     if (path.endsWith(u".h5"_s, Qt::CaseInsensitive) || path.endsWith(u".hdf5"_s, Qt::CaseInsensitive)) {
         inBackground(
             this, [file = toStd(path)] { return openHdf5(file); },
@@ -89,31 +88,11 @@ void Workspace::open(const QString& path)
                 m_resultsPath = path;
                 m_results[Kind::File] = *reader;
                 Q_EMIT opened(path);
-                Q_EMIT resultsChanged(Kind::File);
-                const auto tables = (*reader)->tables();
-                const auto has = [&](std::string_view name) {
-                    return std::any_of(tables.begin(), tables.end(),
-                                       [&](const auto& t) { return t.name == name; });
-                };
-                // The panels that know these tables come back as they were.
-                if (has("pareto")) {
-                    m_sweepPoints.clear();
-                    m_results[Kind::Sweep] = *reader;
-                    m_point = -1;
-                    m_mix.reset();
-                    Q_EMIT resultsChanged(Kind::Sweep);
-                }
-                if (has("block_error")) {
-                    m_results[Kind::BlockError] = *reader;
-                    Q_EMIT resultsChanged(Kind::BlockError);
-                }
-                if (has("tensors") && !m_model) {
-                    m_results[Kind::Overview] = *reader;
-                    Q_EMIT resultsChanged(Kind::Overview);
-                }
+                adoptFile();
             });
         return;
     }
+    const auto ticket = m_openTicket.next();
     inBackground(
         this, [file = std::filesystem::path(toStd(path))] { return openModel(file); },
         [this, path, ticket](Result<std::shared_ptr<const Model>> model) {
@@ -128,12 +107,45 @@ void Workspace::open(const QString& path)
         });
 }
 
+void Workspace::adoptFile()
+{
+    const auto reader = results(Kind::File);
+    if (!reader) return;
+    Q_EMIT resultsChanged(Kind::File);
+    // Figures always show; tables drive the panels only when they are about the open model.
+    const std::string& hash = reader->provenance().checkpointHash;
+    if (m_model && !hash.empty() && hash != m_model->weights()->checkpoint()->contentHash()) return;
+    const auto tables = reader->tables();
+    const auto has = [&](std::string_view name) {
+        return std::any_of(tables.begin(), tables.end(), [&](const auto& t) { return t.name == name; });
+    };
+    // The panels that know these tables come back as they were.
+    if (has("pareto")) {
+        m_sweepPoints.clear();
+        m_results[Kind::Sweep] = reader;
+        m_point = -1;
+        m_mix.reset();
+        Q_EMIT resultsChanged(Kind::Sweep);
+    }
+    if (has("block_error")) {
+        m_results[Kind::BlockError] = reader;
+        Q_EMIT resultsChanged(Kind::BlockError);
+    }
+    if (has("tensors") && !m_model) {
+        m_results[Kind::Overview] = reader;
+        Q_EMIT resultsChanged(Kind::Overview);
+    }
+}
+
 void Workspace::setModel(std::shared_ptr<const Model> model, const QString& path)
 {
     for (const auto& [id, job] : m_running)
         m_runner->cancel(id);
     m_running.clear();
+    // Results of a file stay when a model joins them: both were asked for.
+    const auto file = results(Kind::File);
     m_results.clear();
+    if (file) m_results[Kind::File] = file;
     m_sweepPoints.clear();
     m_point = -1;
     m_mix.reset();
@@ -145,6 +157,7 @@ void Workspace::setModel(std::shared_ptr<const Model> model, const QString& path
     Q_EMIT modelChanged();
     if (!m_model) return;
     Q_EMIT opened(path);
+    adoptFile();
     JobRequest request;
     request.title = toStd(tr("Overview of %1").arg(QFileInfo(path).fileName()));
     request.tag = "overview";

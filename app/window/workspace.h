@@ -100,6 +100,8 @@ private:
     void finished(const JobSnapshot& job);
     void setModel(std::shared_ptr<const Model> model, const QString& path);
     void verify(const QString& path);
+    /// Gives the tables of the open results file to the panels that know them.
+    void adoptFile();
 
     const MethodRegistry& m_methods;
     std::unique_ptr<JobRunner> m_runner;
