@@ -3,6 +3,7 @@
 #include "app/batch/method_options.h"
 #include "core/base/text.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -14,18 +15,22 @@ using Json = nlohmann::ordered_json;
 
 std::string textOfPlan(const QuantizePlan& plan)
 {
+    const auto quantized =
+        std::count_if(plan.weights.begin(), plan.weights.end(),
+                      [](const PlannedWeight& w) { return w.action == PlannedWeight::Action::Quantize; });
     std::string out = fmt::format(
         "output         {} ({} bytes), {}{}\n"
-        "quantized      {} of {} weights\n"
+        "quantized      {} of {} weights, in {} of {} tensors\n"
         "bits a weight  {:.4f} with scales, {:.4f} codes alone, {:.4f} if every weight took the format\n"
         "memory         {}\n"
         "disk           {}\n"
         "time           about {}\n",
         humanBytes(plan.outputBytes), plan.outputBytes,
         plan.container == Container::Gguf ? "GGUF" : "safetensors", plan.folder ? " in a model folder" : "",
-        plan.quantizedCount, plan.weights.size(), plan.bitsPerWeight, plan.payloadBitsPerWeight,
-        plan.nominalBitsPerWeight, humanBytes(plan.peakBytes), humanBytes(plan.diskBytes),
-        humanDuration(plan.estimate));
+        humanCount(static_cast<std::uint64_t>(plan.quantizedCount)),
+        humanCount(static_cast<std::uint64_t>(plan.weightCount)), quantized, plan.weights.size(),
+        plan.bitsPerWeight, plan.payloadBitsPerWeight, plan.nominalBitsPerWeight, humanBytes(plan.peakBytes),
+        humanBytes(plan.diskBytes), humanDuration(plan.estimate));
     if (!plan.substitutions.empty()) {
         out += fmt::format("substitutions  {}\n", plan.substitutions.size());
         for (const auto& s : plan.substitutions)

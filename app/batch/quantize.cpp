@@ -49,9 +49,10 @@ void printDone(const Program& program, const QuantizeRequest& request, const Qua
         program.print(out.dump(2, ' ', false, Json::error_handler_t::replace));
         return;
     }
-    std::string out =
-        fmt::format("{}: {}, {:.4f} bits a weight, {} weights quantized, verified\n", textOf(request.output),
-                    humanBytes(plan.outputBytes), plan.bitsPerWeight, plan.quantizedCount);
+    std::string out = fmt::format("{}: {}, {:.4f} bits a weight, {} of {} weights quantized, verified\n",
+                                  textOf(request.output), humanBytes(plan.outputBytes), plan.bitsPerWeight,
+                                  humanCount(static_cast<std::uint64_t>(plan.quantizedCount)),
+                                  humanCount(static_cast<std::uint64_t>(plan.weightCount)));
     if (worst) out += fmt::format("largest loss: {}, {:.2f} dB\n", worst->name, worst->sqnr);
     program.print(out);
 }

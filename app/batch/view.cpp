@@ -83,7 +83,7 @@ private:
         HALFTONE_CHECK(write(stem + ".csv", renderCsv(picture)));
         const std::string words = describe(picture);
         m_json["figures"].push_back({{"id", spec.id}, {"title", spec.title}, {"words", words}});
-        m_text += fmt::format("{}: {}\n", spec.title, words);
+        m_text += words + "\n";
         return Ok{};
     }
 

@@ -27,6 +27,12 @@ ParamList canonical(const ParamSchema& schema, ParamList params)
     return params;
 }
 
+bool varies(const std::vector<SweepAxis>& axes, const std::string& key)
+{
+    return std::any_of(axes.begin(), axes.end(),
+                       [&](const SweepAxis& axis) { return axis.key == key && axis.values.size() > 1; });
+}
+
 } // namespace
 
 Result<std::vector<std::string>> rangeTexts(const ParamSpec& spec, double from, double to, double step)
@@ -88,7 +94,10 @@ Result<std::vector<SweepPoint>> expandPoints(const std::shared_ptr<const Quantiz
         std::string label = method->info().id;
         for (const auto& [key, value] : texts) {
             const auto* spec = schema.find(key);
-            if (spec != nullptr && schema.enabled(*spec, params)) label += " " + key + "=" + value;
+            if (spec == nullptr || !schema.enabled(*spec, params)) continue;
+            // What is the same everywhere and none of the method's own says nothing about a point.
+            if (method->schema().find(key) == nullptr && !varies(axes, key)) continue;
+            label += " " + key + "=" + value;
         }
         points.push_back({method, std::move(params), std::move(label)});
     }
