@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "core/base/export.h"
 #include "core/base/result.h"
 
 #include <map>
@@ -16,7 +17,7 @@ struct JsonLines {
     std::vector<std::string> doubles;              ///< paths of keys that an object holds twice
 };
 /// `text` must be JSON that the parser took (comments allowed): this reads structure, not grammar.
-JsonLines jsonLines(std::string_view text);
+HALFTONE_API JsonLines jsonLines(std::string_view text);
 
 /// All that is wrong with a job file, in the order in which it stands there.
 class JobProblems {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "core/base/export.h"
 #include "core/base/result.h"
 #include "core/method/method.h"
 #include "core/param/schema.h"
@@ -22,11 +23,12 @@ struct SweepAxis {
 /// The texts of a range over a numeric parameter: from, from + step, ... up to `to`. On a log scale the
 /// step is a factor, 2 when absent; else it is 1 for integers and has to be given for reals.
 /// InvalidArgument for other kinds, an empty range, a step that does not lead from one to the other.
-Result<std::vector<std::string>> rangeTexts(const ParamSpec& spec, double from, double to, double step);
+HALFTONE_API Result<std::vector<std::string>> rangeTexts(const ParamSpec& spec, double from, double to,
+                                                         double step);
 
 /// All combinations, in the order of the axes, the last one fastest. Combinations that differ only in
 /// parameters that are switched off are the same point and come once.
-Result<std::vector<SweepPoint>> expandPoints(const std::shared_ptr<const QuantizeMethod>& method,
-                                             const std::vector<SweepAxis>& axes);
+HALFTONE_API Result<std::vector<SweepPoint>> expandPoints(const std::shared_ptr<const QuantizeMethod>& method,
+                                                          const std::vector<SweepAxis>& axes);
 
 } // namespace halftone
