@@ -47,8 +47,9 @@ std::vector<std::string> nameLines(const std::string& name, double room)
     const std::size_t dot = name.rfind('.');
     if (dot != std::string::npos && textWidth(std::string_view(name).substr(dot + 1), kSmallSize) <= room) {
         std::vector<std::string> lines{name.substr(dot + 1)};
-        const std::string rest = elided(std::string_view(name).substr(0, dot), room, kSmallSize);
-        if (!rest.empty()) lines.push_back(rest);
+        const std::string_view rest = std::string_view(name).substr(0, dot);
+        if (textWidth(rest, kSmallSize) <= room || room >= kLeastText)
+            lines.push_back(elided(rest, room, kSmallSize));
         return lines;
     }
     if (room < kLeastText) return {};
