@@ -399,7 +399,11 @@ private Q_SLOTS:
               static_cast<double>(allocated) / 1e6);
         QCOMPARE((*weights)->all().size(), std::size_t(100000));
         QVERIFY((*weights)->find("model.layers.9999.some.long.name.9.weight") != nullptr);
-        QVERIFY(seconds < 5); // 1 s in a release build; sanitizers and -O1 cost more
+#if defined(NDEBUG) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+        QVERIFY(seconds < 1);
+#else
+        QVERIFY(seconds < 30); // without optimizing, or with a sanitizer
+#endif
         QVERIFY(allocated < 300'000'000);
     }
 };
