@@ -39,7 +39,6 @@ Result<Coded> quantized(const std::vector<float>& values, std::int64_t rows, con
     HALFTONE_CHECK(test::runAsJob(
         nullptr, [&](JobContext& ctx) { return method.quantize(weight, packed, params, ctx); }));
     const auto cols = weight.shape().cols();
-    HALFTONE_TRY(layout, format->layout(rows, cols));
     Coded out;
     for (std::int64_t r = 0; r < rows; ++r) {
         HALFTONE_TRY(row, packedRows(packed, r, r + 1));
