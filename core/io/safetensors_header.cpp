@@ -202,10 +202,11 @@ private:
         std::string shape;
         for (const std::uint64_t d : m_dims) {
             const auto product = checkedMul(count, d);
-            if (!product || *product > std::numeric_limits<std::int64_t>::max())
+            constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
+            if (!product || *product > kMost || d > kMost)
                 return fail("the number of elements overflows; the file is damaged or forged");
             count = *product;
-            dims.push_back(static_cast<std::int64_t>(std::min<std::uint64_t>(d, count == 0 ? 0 : d)));
+            dims.push_back(static_cast<std::int64_t>(d));
             shape += (shape.empty() ? "" : " x ") + std::to_string(d);
         }
         const auto dtype = dtypeNamed(m_dtype);
