@@ -91,6 +91,8 @@ int main(int argc, char** argv)
     halftone::batch::addVerify(app, program);
     halftone::batch::addView(app, program);
     halftone::batch::addSchema(app, program);
+    for (auto* command : app.get_subcommands({}))
+        command->footer("For all commands: --json, --threads N, --device cpu|cuda:N, --seed N.");
     try {
         return runProgram(app, program, argc, argv);
     } catch (const std::bad_alloc&) {
