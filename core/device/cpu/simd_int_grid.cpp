@@ -199,14 +199,27 @@ bool quantizeGroups(const GridJob& job, const typename Source::Bits* in, std::in
         if (!grids.compute<Source, kAsym>(job, high, low, groups)) return false;
         std::memcpy(out.scales, grids.scales, static_cast<std::size_t>(groups) * scaleBytes);
         out.scales += static_cast<std::size_t>(groups) * scaleBytes;
-        for (std::int64_t g = 0; g < groups; ++g) {
-            const Bits* p = in + g * group;
-            std::int64_t size = g == groups - 1 ? last : group;
-            const std::int32_t zero = kAsym ? grids.zero[g] : 0;
-            if constexpr (kAsym) *out.zeros++ = static_cast<std::uint8_t>(zero);
-            for (; size > 0; size -= kBatchColumns, p += kBatchColumns) {
-                const std::int64_t piece = std::min(size, kBatchColumns);
-                encode<Source, kAsym>(p, piece, grids.inverse[g], zero, job, sink.room());
+        if constexpr (kAsym)
+            for (std::int64_t g = 0; g < groups; ++g)
+                *out.zeros++ = static_cast<std::uint8_t>(grids.zero[g]);
+        const auto encodeGroup = [&](std::int64_t g, std::int64_t from, std::int64_t size,
+                                     std::uint8_t* codes) HWY_ATTR {
+            encode<Source, kAsym>(in + g * group + from, size, grids.inverse[g], kAsym ? grids.zero[g] : 0,
+                                  job, codes);
+        };
+        if (columns <= kBatchColumns) {
+            std::uint8_t* const codes = sink.room();
+            // The size of most groups as a constant: their loops vanish.
+            const std::int64_t whole = group == 32 ? columns / 32 : 0;
+            for (std::int64_t g = 0; g < whole; ++g)
+                encodeGroup(g, 0, 32, codes + g * 32);
+            for (std::int64_t g = whole; g < groups; ++g)
+                encodeGroup(g, 0, g == groups - 1 ? last : group, codes + g * group);
+            sink.commit(columns);
+        } else { // one large group
+            for (std::int64_t from = 0; from < columns; from += kBatchColumns) {
+                const std::int64_t piece = std::min(columns - from, kBatchColumns);
+                encodeGroup(0, from, piece, sink.room());
                 sink.commit(piece);
             }
         }
