@@ -21,14 +21,15 @@ constexpr std::uint64_t kIndexLimit = 200'000'000;
 
 void addMetadata(CheckpointData& data, const SafetensorsHeader& header)
 {
-    for (const auto& [key, text] : header.metadata) {
-        const auto known = std::ranges::any_of(data.metadata, [&](const auto& e) { return e.key == key; });
+    for (const auto& item : header.metadata) {
+        const auto known =
+            std::ranges::any_of(data.metadata, [&](const auto& e) { return e.key == item.first; });
         if (known) continue; // shards repeat "format"
         std::vector<std::byte> raw;
-        appendGgufString(raw, text);
+        appendGgufString(raw, item.second);
         data.metadataBytes.push_back(std::move(raw));
         MetaEntry entry;
-        entry.key = key;
+        entry.key = item.first;
         entry.raw = data.metadataBytes.back();
         data.metadata.push_back(std::move(entry));
     }
