@@ -106,10 +106,8 @@ void ChartView::pictureChanged()
                     m_tops.back().push_back(sums[s.x[i]] += i < s.y.size() ? s.y[i] : 0.0);
             }
         }
-        m_axes.x.title = axisTitle(p->spec.x.label, p->spec.x.unit);
-        m_axes.y.title = axisTitle(p->spec.y.label, p->spec.y.unit);
-        m_axes.x.log = p->spec.x.log;
-        m_axes.y.log = p->spec.y.log;
+        describeAxis(m_axes.x, p->spec.x);
+        describeAxis(m_axes.y, p->spec.y);
         m_hidden.assign(p->series.size(), false);
         for (std::size_t i = 0; i < p->xNames.size(); ++i)
             m_xLabels.emplace_back(static_cast<double>(i), toQt(p->xNames[i]));
@@ -518,6 +516,42 @@ void ChartView::paintLegend(QPainter& painter) const
     }
 }
 
+void ChartView::paintHullLabels(QPainter& painter) const
+{
+    // Above and left of the hull there is no data: room for the names of its points.
+    const QFontMetricsF metrics(painter.font());
+    QList<QRectF> taken;
+    if (m_threshold) {
+        const double px = pixelOf(*m_threshold, m_axes.y.toValue(m_axes.y.min)).x();
+        taken << QRectF(px - 4, m_axes.area.top(), 8, m_axes.area.height());
+    }
+    painter.setPen(Theme::colours().dim);
+    for (const Series& s : picture()->series) {
+        // What all names begin with (the method) is said once, elsewhere.
+        QString common;
+        for (std::size_t k = 0; k < s.hull.size(); ++k) {
+            const std::size_t i = s.hull[k];
+            if (i >= s.text.size()) return;
+            const QString name = toQt(s.names[s.text[i]]);
+            const QString word = name.section(u' ', 0, 0) + u' ';
+            common = k == 0 || common == word ? word : QString();
+        }
+        for (const std::uint32_t i : s.hull) {
+            QString text = toQt(s.names[s.text[i]]);
+            if (!common.isEmpty() && text.startsWith(common)) text.remove(0, common.size());
+            const QPointF at = pixelOf(s.x[i], s.y[i]);
+            const double width = metrics.horizontalAdvance(text);
+            const QRectF box(at.x() - 10 - width, at.y() - metrics.height() - 4, width, metrics.height());
+            if (box.left() < m_axes.area.left() + 4 || !m_axes.area.contains(at)) continue;
+            if (std::any_of(taken.begin(), taken.end(),
+                            [&](const QRectF& other) { return other.intersects(box); }))
+                continue;
+            painter.drawText(box, Qt::AlignRight | Qt::AlignVCenter, text);
+            taken << box.adjusted(-4, 0, 4, 0);
+        }
+    }
+}
+
 void ChartView::paintOver(QPainter& painter) const
 {
     const auto& p = picture();
@@ -555,6 +589,7 @@ void ChartView::paintOver(QPainter& painter) const
                              m_thresholdLabel);
         }
     }
+    paintHullLabels(painter);
     if (m_marker && showable(m_marker->x(), m_axes.x.log) && showable(m_marker->y(), m_axes.y.log)) {
         const QPointF at = pixelOf(m_marker->x(), m_marker->y());
         if (m_axes.area.adjusted(-1, -1, 1, 1).contains(at)) {

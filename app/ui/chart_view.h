@@ -69,6 +69,7 @@ private:
     void paintUnder(QPainter& painter) const;
     void paintOver(QPainter& painter) const;
     void paintLegend(QPainter& painter) const;
+    void paintHullLabels(QPainter& painter) const;
     void paintDense(QPainter& painter) const;
     void press(QPointF position);
     void move(QPointF position, bool pressed);

@@ -15,9 +15,12 @@ namespace halftone {
 
 using namespace Qt::Literals::StringLiterals;
 
-QString axisTitle(const std::string& label, const std::string& unit)
+void describeAxis(PlotAxis& axis, const Axis& spec)
 {
-    return unit.empty() ? toQt(label) : toQt(label) + u" ["_s + toQt(unit) + u"]"_s;
+    axis.bytes = spec.unit == "B";
+    axis.log = spec.log;
+    axis.title = toQt(spec.label);
+    if (!spec.unit.empty() && !axis.bytes) axis.title += u" ["_s + toQt(spec.unit) + u"]"_s;
 }
 
 QString powerOfTen(int exponent)
@@ -56,6 +59,10 @@ std::vector<std::pair<double, QString>> PlotAxis::ticks(int most) const
     const Ticks ticks = ticksFor(toValue(min), toValue(max), false, most);
     for (std::size_t i = 0; i < ticks.at.size(); ++i)
         if (!log || ticks.at[i] > 0) out.emplace_back(toPlot(ticks.at[i]), toQt(ticks.labels[i]));
+    if (bytes)
+        for (auto& [at, text] : out)
+            if (!text.isEmpty() && text != u"0"_s)
+                text = text.back().isLetter() ? text.chopped(1) + u' ' + text.back() + u'B' : text + u" B"_s;
     return out;
 }
 

@@ -13,10 +13,13 @@ class QPainter;
 
 namespace halftone {
 
+struct Axis;
+
 /// One axis. Plot coordinates are values, or their log10 on a log axis.
 struct PlotAxis {
     QString title; ///< with its unit
     bool log = false;
+    bool bytes = false;      ///< labels read "2.5 MB"
     double min = 0, max = 1; ///< shown, in plot coordinates
     /// Labels of our own in plot coordinates, instead of numbers (layer names); empty: numbers.
     std::vector<std::pair<double, QString>> labels;
@@ -44,8 +47,8 @@ private:
     int yTicks(const QFont& font) const;
 };
 
-/// "Bits per weight, bit": label and unit as an axis shows them.
-QString axisTitle(const std::string& label, const std::string& unit);
+/// Title and scale of an axis as a figure describes it: "SQNR [dB]"; bytes are said at the ticks.
+void describeAxis(PlotAxis& axis, const Axis& spec);
 /// 10 with a raised exponent: "10⁻³"; "1" and "10" for the first two.
 QString powerOfTen(int exponent);
 

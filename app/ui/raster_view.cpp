@@ -90,8 +90,10 @@ void RasterView::pictureChanged()
         } else {
             m_extraNote = tr("%1 x %2 cells are too many to draw").arg(m_xs.size()).arg(m_ys.size());
         }
-        m_axes.x.title = axisTitle(p->spec.x.label, p->spec.x.unit);
-        m_axes.y.title = axisTitle(p->spec.y.label, p->spec.y.unit);
+        describeAxis(m_axes.x, p->spec.x);
+        describeAxis(m_axes.y, p->spec.y);
+        // Cells stand at their numbers, whatever the figure says about logarithms.
+        m_axes.x.log = m_axes.y.log = false;
     }
     m_axes.y.descending = true; // row 0 on top, as matrices are written
     resetZoom();
@@ -216,6 +218,7 @@ void RasterView::paintBar(QPainter& painter) const
         painter.fillRect(QRectF(bar.left(), bar.top() + y, bar.width(), 1), QColor(QRgb(viridis(t))));
     }
     PlotAxis scale;
+    describeAxis(scale, picture()->spec.z);
     scale.log = m_log;
     scale.min = scale.toPlot(m_low);
     scale.max = scale.toPlot(m_high);
@@ -229,8 +232,7 @@ void RasterView::paintBar(QPainter& painter) const
         }
     }
     painter.setPen(c.text);
-    const Axis& z = picture()->spec.z;
-    const QString title = axisTitle(z.label, z.unit);
+    const QString& title = scale.title;
     painter.drawText(QRectF(width() - 8 - metrics.horizontalAdvance(title), 2,
                             metrics.horizontalAdvance(title) + 4, metrics.height()),
                      Qt::AlignLeft | Qt::AlignVCenter, title);

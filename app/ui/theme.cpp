@@ -102,6 +102,7 @@ QMenu::item:disabled { color: @dim; }
 QMenu::separator { height: 1px; background: @line; margin: 4px 0; }
 QStatusBar { background: @window; border-top: 1px solid @line; color: @dim; }
 QStatusBar::item { border: none; }
+QStatusBar QLabel { padding: 0 12px; color: @dim; }
 QDockWidget { color: @dim; font-weight: 600; titlebar-close-icon: none; }
 QDockWidget::title { background: @window; padding: 8px 8px 4px 12px; text-align: left; }
 QTabBar { qproperty-drawBase: 0; }
@@ -154,6 +155,7 @@ QSpinBox::up-arrow, QDoubleSpinBox::up-arrow { image: url(:/halftone/chevron-up-
 QSpinBox::down-arrow, QDoubleSpinBox::down-arrow { image: url(:/halftone/chevron-down-@kind.svg);
     width: 10px; height: 10px; }
 QScrollArea { border: none; background: @surface; }
+QAbstractScrollArea::corner { background: transparent; border: none; }
 QScrollBar { background: transparent; border: none; }
 QScrollBar:vertical { width: 10px; }
 QScrollBar:horizontal { height: 10px; }

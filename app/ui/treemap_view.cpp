@@ -3,6 +3,7 @@
 
 #include "app/host/strings.h"
 #include "app/ui/theme.h"
+#include "core/model/model.h"
 
 #include <QEvent>
 #include <QMouseEvent>
@@ -95,6 +96,7 @@ void TreemapView::relayout()
         painter.setPen(inkOn(colour));
         const QRectF inner = box.adjusted(5, 2, -4, -2);
         QString name = nameOfPoint(order[k]);
+        if (name.startsWith(u"layers."_s)) name.remove(0, 7);
         if (metrics.horizontalAdvance(name) > inner.width()) {
             // The end of a name tells more than its beginning.
             name = metrics.elidedText(name, Qt::ElideLeft, inner.width());
@@ -111,10 +113,8 @@ QString TreemapView::nameOfPoint(std::size_t index) const
 {
     const Series& s = picture()->series.front();
     if (index >= s.text.size() || s.text[index] >= s.names.size()) return {};
-    QString name = toQt(s.names[s.text[index]]);
-    if (name.endsWith(u".weight"_s)) name.chop(7);
-    if (name.startsWith(u"model."_s)) name.remove(0, 6);
-    return name;
+    // The stable id is shorter than the name and the same for all containers.
+    return toQt(roleOfName(s.names[s.text[index]]).id);
 }
 
 QString TreemapView::textOf(PlotPoint point) const

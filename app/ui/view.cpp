@@ -105,14 +105,18 @@ View::View(const QString& title, QWidget* parent)
     m_emptyText->setWordWrap(true);
     m_emptyText->setAlignment(Qt::AlignHCenter);
     m_emptyText->setProperty("tone", u"dim"_s);
-    m_emptyText->setMaximumWidth(460);
-    m_emptyText->setMinimumWidth(220);
+    m_emptyText->setMaximumWidth(480);
     m_emptyButton->setProperty("primary", true);
     auto* empty = new QVBoxLayout(m_emptyPage);
     empty->setSpacing(2 * Theme::kStep);
     empty->addStretch(2);
     empty->addWidget(m_emptyHeadline, 0, Qt::AlignHCenter);
-    empty->addWidget(m_emptyText, 0, Qt::AlignHCenter);
+    // Stretches beside it and no alignment: only then a wrapped label gets the height it needs.
+    auto* words = new QHBoxLayout;
+    words->addStretch(1);
+    words->addWidget(m_emptyText, 8);
+    words->addStretch(1);
+    empty->addLayout(words);
     empty->addWidget(m_emptyButton, 0, Qt::AlignHCenter);
     empty->addStretch(3);
     connect(m_emptyButton, &QPushButton::clicked, this, [this] {

@@ -90,8 +90,8 @@ BlockPanel::BlockPanel(Workspace& workspace, QAction* measureAction, QWidget* pa
     m_blockTable->setAccessibleName(tr("Values and codes of the block"));
     auto* row = new QHBoxLayout;
     row->setSpacing(2 * Theme::kStep);
-    row->addWidget(m_blockChart, 3);
-    row->addWidget(m_blockTable, 2);
+    row->addWidget(m_blockChart, 1);
+    row->addWidget(m_blockTable, 1);
     inspector->addWidget(m_blockTitle);
     inspector->addLayout(row, 1);
     figureLayout()->addWidget(m_inspector, 1);

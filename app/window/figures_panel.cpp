@@ -5,7 +5,6 @@
 #include "app/window/workspace.h"
 
 #include <QComboBox>
-#include <QFileInfo>
 
 namespace halftone {
 
@@ -16,52 +15,59 @@ FiguresPanel::FiguresPanel(Workspace& workspace, QWidget* parent)
     m_choice->setSizeAdjustPolicy(QComboBox::AdjustToContents);
     addHeaderWidget(m_choice);
     connect(m_choice, &QComboBox::activated, this, &FiguresPanel::showFigure);
-    connect(&workspace, &Workspace::resultsChanged, this, [this](Workspace::Kind kind) {
-        if (kind == Workspace::Kind::File)
-            setResults(m_workspace.results(kind), QFileInfo(m_workspace.resultsPath()).fileName());
-        if (kind == Workspace::Kind::Analysis) setResults(m_workspace.results(kind), tr("Analysis"));
-    });
-    setResults(nullptr, tr("Results"));
+    connect(&workspace, &Workspace::modelChanged, this, &FiguresPanel::refresh);
+    connect(&workspace, &Workspace::resultsChanged, this, &FiguresPanel::refresh);
+    refresh();
 }
 
-void FiguresPanel::setResults(std::shared_ptr<const ResultReader> results, const QString& from)
+void FiguresPanel::refresh()
 {
-    m_results = std::move(results);
+    using Kind = Workspace::Kind;
+    // A figure that is looked at stays: it is found again by its id.
+    const std::string shown = picture() ? picture()->spec.id : std::string();
+    m_entries.clear();
     m_choice->clear();
-    m_specs.clear();
-    if (m_results) m_specs = m_results->figures();
-    for (const FigureSpec& spec : m_specs)
-        m_choice->addItem(toQt(spec.title));
-    m_choice->setVisible(!m_specs.empty());
-    setTitle(from);
-    if (m_specs.empty()) {
+    int current = 0;
+    for (const Kind kind : {Kind::File, Kind::Analysis, Kind::Overview, Kind::Sweep, Kind::BlockError,
+                            Kind::Quantize, Kind::Verify}) {
+        const auto results = m_workspace.results(kind);
+        if (!results || (kind != Kind::File && results == m_workspace.results(Kind::File))) continue;
+        for (FigureSpec& spec : results->figures()) {
+            if (spec.id == shown) current = static_cast<int>(m_entries.size());
+            m_choice->addItem(toQt(spec.title));
+            m_entries.push_back({results, std::move(spec)});
+        }
+    }
+    m_choice->setVisible(!m_entries.empty());
+    if (m_entries.empty()) {
+        setTitle(tr("Results"));
         showEmpty(
             tr("Figures of a run"),
             tr("Open a results file (.h5): every figure comes back here with its numbers, no model needed. "
-               "Analyses that are run in this window show here, too."));
+               "Figures of the runs in this window show here, too."));
         return;
     }
-    showFigure(0);
+    showFigure(current);
 }
 
 QStringList FiguresPanel::figureTitles() const
 {
     QStringList out;
-    for (const FigureSpec& spec : m_specs)
-        out << toQt(spec.title);
+    for (const Entry& entry : m_entries)
+        out << toQt(entry.spec.title);
     return out;
 }
 
 void FiguresPanel::showFigure(int index)
 {
-    if (index < 0 || static_cast<std::size_t>(index) >= m_specs.size()) return;
+    if (index < 0 || static_cast<std::size_t>(index) >= m_entries.size()) return;
     m_choice->setCurrentIndex(index);
     const auto ticket = m_ticket.next();
     setStale(true);
     inBackground(
         this,
-        [results = m_results, spec = m_specs[static_cast<std::size_t>(index)]] {
-            return pictureOf(spec, *results);
+        [entry = m_entries[static_cast<std::size_t>(index)]] {
+            return pictureOf(entry.spec, *entry.results);
         },
         [this, ticket](Result<Picture> picture) {
             if (!m_ticket.current(ticket)) return;
@@ -69,6 +75,7 @@ void FiguresPanel::showFigure(int index)
                 Q_EMIT failed(toQt(picture.error().line()));
                 return;
             }
+            setTitle(toQt(picture->spec.title));
             setPicture(std::make_shared<const Picture>(std::move(*picture)));
         });
 }

@@ -13,7 +13,8 @@ namespace halftone {
 
 class Workspace;
 
-/// Every figure of a results file, or of the last analysis: chosen from a list, with its numbers.
+/// Every figure there is, chosen from a list: of the open results file first, then of the runs of this
+/// window.
 class FiguresPanel : public View {
     Q_OBJECT
 public:
@@ -25,11 +26,14 @@ protected:
     void pointPicked(PlotPoint point) override;
 
 private:
-    void setResults(std::shared_ptr<const ResultReader> results, const QString& from);
+    void refresh();
     Workspace& m_workspace;
     QComboBox* m_choice;
-    std::shared_ptr<const ResultReader> m_results;
-    std::vector<FigureSpec> m_specs;
+    struct Entry {
+        std::shared_ptr<const ResultReader> results;
+        FigureSpec spec;
+    };
+    std::vector<Entry> m_entries;
     LatestTicket m_ticket;
 };
 

@@ -180,26 +180,19 @@ void LayersPanel::refresh()
             m_rows = std::move(loaded->rows);
             m_what = loaded->what;
             std::vector<WeightStatistics> statistics;
-            if (const auto& model = m_workspace.model()) {
-                statistics.resize(model->weights()->all().size());
-                for (Row& row : m_rows) {
-                    const int known = m_workspace.weightNamed(row.name);
-                    // Results of another model may have the same numbers: names decide.
-                    row.weight = known;
-                    if (known < 0) continue;
-                    const WeightRole& role = model->roles()[static_cast<std::size_t>(known)];
-                    row.layer = role.layer;
-                    row.roleClass = nameOf(role.roleClass);
+            const auto& model = m_workspace.model();
+            if (model) statistics.resize(model->weights()->all().size());
+            for (Row& row : m_rows) {
+                // Results of another model may have the same numbers: names decide.
+                const int known = m_workspace.weightNamed(row.name);
+                row.weight = known;
+                const WeightRole role =
+                    known < 0 ? roleOfName(row.name) : model->roles()[static_cast<std::size_t>(known)];
+                row.layer = role.layer;
+                row.roleClass = nameOf(role.roleClass);
+                if (known >= 0)
                     statistics[static_cast<std::size_t>(known)] = {
                         row.sqnr, row.elements > 0 ? row.noise / row.elements : 0};
-                }
-            } else {
-                for (Row& row : m_rows) {
-                    const WeightRole role = roleOfName(row.name);
-                    row.layer = role.layer;
-                    row.roleClass = nameOf(role.roleClass);
-                    row.weight = -1;
-                }
             }
             Q_EMIT statisticsReady(statistics);
             showRows();
@@ -247,18 +240,23 @@ void LayersPanel::showRows()
     picture->spec.y = {kLabels[static_cast<std::size_t>(metric)], kUnits[static_cast<std::size_t>(metric)],
                        false};
     std::map<std::string, std::size_t> seriesOf;
+    // Classes in their fixed order, so that the legend reads the same everywhere.
+    for (const RoleClass c : {RoleClass::Attention, RoleClass::Ffn, RoleClass::Expert, RoleClass::Embedding,
+                              RoleClass::Norm, RoleClass::Other}) {
+        const std::string name(nameOf(c));
+        if (std::none_of(m_rows.begin(), m_rows.end(), [&](const Row& row) { return row.roleClass == name; }))
+            continue;
+        seriesOf.emplace(name, picture->series.size());
+        Series series;
+        series.label = name;
+        series.mark = Trace::Mark::Bars;
+        picture->series.push_back(std::move(series));
+    }
     m_labels.clear();
     int lastLayer = -2;
     for (std::size_t at = 0; at < m_shown.size(); ++at) {
         const Row& row = m_rows[m_shown[at]];
-        const auto [found, fresh] = seriesOf.try_emplace(row.roleClass, picture->series.size());
-        if (fresh) {
-            Series series;
-            series.label = row.roleClass;
-            series.mark = Trace::Mark::Bars;
-            picture->series.push_back(std::move(series));
-        }
-        Series& series = picture->series[found->second];
+        Series& series = picture->series[seriesOf.at(row.roleClass)];
         series.x.push_back(static_cast<double>(at));
         series.y.push_back(value(row));
         series.text.push_back(static_cast<std::uint32_t>(series.names.size()));

@@ -35,6 +35,7 @@
 #include <QSettings>
 #include <QStatusBar>
 #include <QTabWidget>
+#include <QTreeView>
 #include <QUrl>
 #include <QVBoxLayout>
 
@@ -71,6 +72,7 @@ MainWindow::MainWindow(const MethodRegistry& methods, std::vector<PluginEntry> p
     connectAll();
     fillRecent();
     resetLayout();
+    m_modelPanel->view().setFocus();
     QSettings settings;
     restoreGeometry(settings.value(u"window/geometry"_s).toByteArray());
     restoreState(settings.value(u"window/state"_s).toByteArray(), kLayoutVersion);
@@ -164,6 +166,9 @@ void MainWindow::makeDocks()
     m_jobsDock = dock(u"dock.jobs"_s, tr("Jobs"), m_jobsPanel, Qt::BottomDockWidgetArea);
     m_logDock = dock(u"dock.log"_s, tr("Log"), m_log, Qt::BottomDockWidgetArea);
     m_selectionDock = dock(u"dock.selection"_s, tr("Selection"), m_selectionTable, Qt::BottomDockWidgetArea);
+    // The tab says what the dock is: a title under it would say it twice.
+    for (QDockWidget* widget : {m_jobsDock, m_logDock, m_selectionDock})
+        widget->setTitleBarWidget(new QWidget(widget));
     setCorner(Qt::BottomLeftCorner, Qt::BottomDockWidgetArea);
     setCorner(Qt::BottomRightCorner, Qt::BottomDockWidgetArea);
     QMenu* window = menuBar()->findChild<QMenu*>(u"menu.window"_s);
@@ -191,8 +196,8 @@ void MainWindow::resetLayout()
     tabifyDockWidget(m_jobsDock, m_logDock);
     tabifyDockWidget(m_logDock, m_selectionDock);
     m_jobsDock->raise();
-    resizeDocks({m_modelDock, m_methodDock}, {360, 312}, Qt::Horizontal);
-    resizeDocks({m_jobsDock}, {136}, Qt::Vertical);
+    resizeDocks({m_modelDock, m_methodDock}, {348, 344}, Qt::Horizontal);
+    resizeDocks({m_jobsDock}, {128}, Qt::Vertical);
 }
 
 void MainWindow::connectAll()

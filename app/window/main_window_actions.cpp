@@ -205,6 +205,7 @@ void MainWindow::makeActions()
                                            .arg(QLatin1StringView(kVersion)));
     });
     auto* search = new QToolButton(menuBar());
+    search->setFocusPolicy(Qt::TabFocus);
     search->setText(tr("Search everything   Ctrl+Shift+P"));
     search->setAccessibleName(tr("Search everything"));
     connect(search, &QToolButton::clicked, m_actions->find(u"help.palette"_s), &QAction::trigger);

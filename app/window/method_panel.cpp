@@ -137,27 +137,34 @@ MethodPanel::MethodPanel(Workspace& workspace, QUndoStack& undo, QWidget* parent
     auto* content = new QWidget(this);
     content->setProperty("role", u"page"_s);
     auto* column = new QVBoxLayout(content);
-    column->setContentsMargins(12, 0, 12, 12);
+    column->setContentsMargins(12, Theme::kStep, 12, Theme::kStep);
     column->setSpacing(Theme::kStep);
     column->addWidget(m_methods);
     column->addWidget(m_summary);
     column->addWidget(m_form);
     column->addWidget(m_outputRow);
-    column->addWidget(rule(content));
-    column->addWidget(section(tr("PLAN"), content));
-    column->addWidget(m_planBox);
-    column->addWidget(m_substitutions);
-    column->addWidget(m_problem);
+    column->addStretch(1);
+    // The plan, the button and the budget stay in sight however long the form is.
+    auto* below = new QWidget(this);
+    auto* bottom = new QVBoxLayout(below);
+    bottom->setContentsMargins(12, Theme::kStep, 12, Theme::kStep);
+    bottom->setSpacing(Theme::kStep);
+    bottom->addWidget(section(tr("PLAN"), below));
+    bottom->addWidget(m_planBox);
+    bottom->addWidget(m_substitutions);
+    bottom->addWidget(m_problem);
     auto* buttons = new QHBoxLayout;
     buttons->setSpacing(Theme::kStep);
     buttons->addWidget(m_run, 1);
     buttons->addWidget(m_sweep, 1);
-    column->addLayout(buttons);
-    column->addWidget(rule(content));
-    column->addWidget(section(tr("BUDGET"), content));
-    column->addWidget(m_budget);
-    column->addWidget(m_budgetSize);
-    column->addStretch(1);
+    bottom->addLayout(buttons);
+    bottom->addWidget(rule(below));
+    auto* budget = new QHBoxLayout;
+    budget->setSpacing(Theme::kStep);
+    budget->addWidget(m_budget, 3);
+    budget->addWidget(m_budgetSize, 2);
+    bottom->addWidget(section(tr("BUDGET"), below));
+    bottom->addLayout(budget);
     auto* scroll = new QScrollArea(this);
     scroll->setWidget(content);
     scroll->setWidgetResizable(true);
@@ -165,7 +172,11 @@ MethodPanel::MethodPanel(Workspace& workspace, QUndoStack& undo, QWidget* parent
     scroll->setFocusPolicy(Qt::NoFocus);
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
-    layout->addWidget(scroll);
+    layout->setSpacing(0);
+    layout->addWidget(scroll, 1);
+    layout->addWidget(rule(this));
+    layout->addWidget(below);
+    setMinimumWidth(320);
 
     m_planTimer.setSingleShot(true);
     m_planTimer.setInterval(std::chrono::milliseconds(150));
@@ -408,7 +419,13 @@ void MethodPanel::showPlan(const Result<QuantizePlan>& plan)
                .arg(p.payloadBitsPerWeight, 0, 'f', 2)
                .arg(p.nominalBitsPerWeight, 0, 'f', 2));
     addRow(tr("Codes alone"), QString::number(p.payloadBitsPerWeight, 'f', 2));
-    addRow(tr("Quantized"), tr("%1 of %2 weights").arg(p.quantizedCount).arg(p.weights.size()));
+    const auto quantized = std::count_if(p.weights.begin(), p.weights.end(), [](const PlannedWeight& w) {
+        return w.action == PlannedWeight::Action::Quantize;
+    });
+    addRow(tr("Quantized"), tr("%1 of %2 tensors").arg(quantized).arg(p.weights.size()),
+           tr("%1 of %2 values")
+               .arg(toQt(humanCount(static_cast<std::uint64_t>(p.quantizedCount))),
+                    toQt(humanCount(static_cast<std::uint64_t>(p.weightCount)))));
     addRow(tr("Memory"), toQt(humanBytes(p.peakBytes)));
     addRow(tr("Disk"), toQt(humanBytes(p.diskBytes)));
     addRow(tr("Time"), tr("about %1").arg(toQt(humanDuration(p.estimate))));

@@ -55,13 +55,14 @@ ModelPanel::ModelPanel(Workspace& workspace, QWidget* parent)
     m_view->header()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
     m_treemap->setAccessibleName(tr("Bytes of the weights as areas"));
     m_treemap->setMinimumHeight(100);
+    setMinimumWidth(300);
 
     auto* top = new QWidget(this);
     auto* column = new QVBoxLayout(top);
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(Theme::kStep / 2);
     auto* head = new QVBoxLayout;
-    head->setContentsMargins(12, 0, 12, 4);
+    head->setContentsMargins(12, Theme::kStep, 12, 4);
     head->setSpacing(Theme::kStep);
     head->addWidget(m_summary);
     head->addWidget(m_filter);
@@ -131,7 +132,7 @@ void ModelPanel::refresh()
     const auto width = [&](TensorTreeModel::ColumnId column, const char* sample) {
         header->resizeSection(column, metrics.horizontalAdvance(QLatin1StringView(sample)) + 22);
     };
-    width(TensorTreeModel::Name, "    attn.q_norm.weight");
+    width(TensorTreeModel::Name, "     ffn.gate_up.m");
     width(TensorTreeModel::ShapeText, "32000 x 4096");
     width(TensorTreeModel::Type, "BF16.i");
     width(TensorTreeModel::Elements, "Elements");

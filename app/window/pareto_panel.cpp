@@ -23,7 +23,7 @@ ParetoPanel::ParetoPanel(Workspace& workspace, QAction* sweepAction, QWidget* pa
       m_figure(new QComboBox(this)), m_use(new QPushButton(tr("Use this setting"), this))
 {
     m_figure->setAccessibleName(tr("What the axes show"));
-    m_figure->addItem(tr("Size"), u"pareto_bytes"_s);
+    m_figure->addItem(tr("Size in bytes"), u"pareto_bytes"_s);
     m_figure->addItem(tr("Bits per weight"), u"pareto"_s);
     m_figure->addItem(tr("Bits, every weight equal"), u"pareto_weighted"_s);
     m_use->setToolTip(tr("Puts the selected point, or the mix under the budget, into the form on the right"));
