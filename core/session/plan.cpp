@@ -264,7 +264,7 @@ private:
             }
             largest = std::max(largest, need);
         }
-        constexpr std::uint64_t kBaseBytes = 64u << 20; // the program, its libraries, piecewise buffers
+        constexpr std::uint64_t kBaseBytes = 96u << 20; // the program, its libraries, piecewise buffers
         plan.peakBytes = kBaseBytes + largest + plan.layout.header.size();
         plan.diskBytes = plan.outputBytes;
         for (const auto& [name, text] : plan.textFiles)

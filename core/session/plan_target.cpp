@@ -91,7 +91,7 @@ std::chrono::nanoseconds estimateTime(std::uint64_t bytesRead, std::uint64_t byt
     const double threads = std::max(1, threadCount());
     const double moved = 2.0 * static_cast<double>(bytesRead) + 8.0 * static_cast<double>(bytesWritten);
     const double computed = (12.0 * values + flops) / threads;
-    const double seconds = moved / rate + computed / (rate * 0.2) + 0.005;
+    const double seconds = moved / rate + computed / (rate * 0.2) + 0.05; // the last: flushing to disk
     return std::chrono::nanoseconds(static_cast<std::int64_t>(std::min(seconds, 1e9) * 1e9));
 }
 

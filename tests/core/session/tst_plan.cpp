@@ -160,6 +160,14 @@ void TestPlan::substitutionsAreListed()
     HALFTONE_VERIFY(fits);
     QVERIFY(fits->substitutions.empty());
     QCOMPARE(fits->nominalBitsPerWeight, fits->bitsPerWeight);
+    // A plan without an output yet: the format chooses the container.
+    const auto block = plan(m_tiny256, "", {{"format", "q4_0"}});
+    HALFTONE_VERIFY(block);
+    QCOMPARE(block->container, Container::Gguf);
+    QCOMPARE(block->outputBytes, fits->outputBytes);
+    const auto grid = plan(m_tiny256, "", {{"format", "int4.g32.f16"}});
+    HALFTONE_VERIFY(grid);
+    QCOMPARE(grid->container, Container::Safetensors);
 }
 
 void TestPlan::fallbackErrorNamesAllOffenders()
