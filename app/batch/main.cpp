@@ -44,6 +44,16 @@ void addGlobals(CLI::App& app, Program& program)
         ->group("For all commands");
 }
 
+/// CLI11 only says that a command is missing: a mistyped one is named. Empty when that is not it.
+std::string unknownCommand(const CLI::App& app, int argc, char** argv)
+{
+    const auto* first = std::find_if(argv + 1, argv + argc, [](const char* a) { return a[0] != '-'; });
+    if (first == argv + argc) return {};
+    for (const auto* command : app.get_subcommands([](const CLI::App*) { return true; }))
+        if (command->get_name() == *first) return {};
+    return "there is no command \"" + std::string(*first) + "\"";
+}
+
 /// Runs what was asked for; the exit code.
 int runProgram(CLI::App& app, Program& program, int argc, char** argv)
 {
@@ -55,7 +65,8 @@ int runProgram(CLI::App& app, Program& program, int argc, char** argv)
         // The flags were not all read: ask for this one by hand.
         program.json =
             std::any_of(argv, argv + argc, [](const char* a) { return std::strcmp(a, "--json") == 0; });
-        std::string what = e.what();
+        std::string what = unknownCommand(app, argc, argv);
+        if (what.empty()) what = e.what();
         std::replace(what.begin(), what.end(), '\n', ' ');
         program.printError(Error(Errc::InvalidArgument, what + "; see halftone-batch --help"));
         return halftone::exitCode(Errc::InvalidArgument);

@@ -4,6 +4,8 @@
 #include "core/session/job_file.h"
 
 #include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
 
 namespace halftone::batch {
 
@@ -22,10 +24,16 @@ void addSchema(CLI::App& app, Program& program)
 void addEval(CLI::App& app, Program& program)
 {
     // The command is part of the stable contract: it is there, and says why it can't do its work yet.
+    struct EvalOptions {
+        std::string file, text, against;
+    };
+    auto options = std::make_shared<EvalOptions>();
     auto* cmd =
         app.add_subcommand("eval", "Perplexity on a text (arrives with the model runtime)")->fallthrough();
-    cmd->allow_extras();
-    cmd->callback([&program] {
+    cmd->add_option("FILE", options->file, "A checkpoint")->required();
+    cmd->add_option("--text", options->text, "The text to predict")->required();
+    cmd->add_option("--against", options->against, "A second checkpoint to compare the predictions with");
+    cmd->callback([&program, options] {
         program.action = []() -> Status {
             return Error(Errc::Unsupported,
                          "eval arrives with the model runtime, which this version does not have; "
