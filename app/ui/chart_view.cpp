@@ -135,6 +135,7 @@ void ChartView::pictureChanged()
             m_extraNote =
                 tr("only the first %1 of %2 series are drawn").arg(kMostSeries).arg(p->series.size());
     }
+    findBarWidth();
     findFullRange();
     zoomTo(m_full);
 }
@@ -182,23 +183,20 @@ void ChartView::findFullRange()
     m_full = QRectF(QPointF(x0 - dx, grounded ? y0 : y0 - dy), QPointF(x1 + dx, y1 + dy));
 }
 
-double ChartView::barWidth() const
+void ChartView::findBarWidth()
 {
-    double smallest = std::numeric_limits<double>::infinity();
-    for (std::size_t k = 0; k < m_sortedX.size(); ++k)
-        if (picture()->series[k].mark == Trace::Mark::Bars)
-            for (std::size_t i = 1; i < m_sortedX[k].size(); ++i)
-                if (m_sortedX[k][i] > m_sortedX[k][i - 1])
-                    smallest = std::min(smallest, m_sortedX[k][i] - m_sortedX[k][i - 1]);
+    m_barWidth = 1;
+    if (!picture()) return;
     // Series that share the axis may interleave: bars of one class stand between those of another.
     std::vector<double> all;
-    for (std::size_t k = 0; k < m_sortedX.size() && m_sortedX.size() > 1; ++k)
+    for (std::size_t k = 0; k < m_sortedX.size(); ++k)
         if (picture()->series[k].mark == Trace::Mark::Bars)
             all.insert(all.end(), m_sortedX[k].begin(), m_sortedX[k].end());
     std::sort(all.begin(), all.end());
+    double smallest = std::numeric_limits<double>::infinity();
     for (std::size_t i = 1; i < all.size(); ++i)
         if (all[i] > all[i - 1]) smallest = std::min(smallest, all[i] - all[i - 1]);
-    return std::isfinite(smallest) ? smallest : 1.0;
+    if (std::isfinite(smallest)) m_barWidth = smallest;
 }
 
 void ChartView::resetZoom()

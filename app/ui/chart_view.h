@@ -77,7 +77,8 @@ private:
     void leave();
     bool nearThreshold(QPointF position) const;
     bool dense(std::size_t series) const;
-    double barWidth() const;
+    double barWidth() const { return m_barWidth; }
+    void findBarWidth();
     /// Height at which a point is drawn, as a value: on top of the series before it in a stacked figure.
     double drawnY(std::size_t series, std::size_t index) const
     {
@@ -103,6 +104,7 @@ private:
     std::optional<QPointF> m_boxFrom, m_boxTo;
     bool m_draggingThreshold = false;
     int m_shownPoints = 0;
+    double m_barWidth = 1; ///< in plot coordinates
 };
 
 } // namespace halftone

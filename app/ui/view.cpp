@@ -56,12 +56,12 @@ void scaleFont(QWidget& widget, double factor, bool bold)
 
 View::View(const QString& title, QWidget* parent)
     : QWidget(parent), m_title(new QLabel(title, this)), m_header(new QHBoxLayout),
-      m_tableButton(new QToolButton(this)), m_exportButton(new QToolButton(this)),
-      m_stack(new QStackedWidget(this)), m_figurePage(new QWidget(this)),
-      m_figureLayout(new QVBoxLayout(m_figurePage)), m_tableView(new DataTable(this)),
-      m_emptyPage(new QWidget(this)), m_emptyHeadline(new QLabel(m_emptyPage)),
-      m_emptyText(new QLabel(m_emptyPage)), m_emptyButton(new QPushButton(m_emptyPage)),
-      m_reading(new QLabel(this))
+      m_pinButton(new QToolButton(this)), m_tableButton(new QToolButton(this)),
+      m_exportButton(new QToolButton(this)), m_stack(new QStackedWidget(this)),
+      m_figurePage(new QWidget(this)), m_figureLayout(new QVBoxLayout(m_figurePage)),
+      m_tableView(new DataTable(this)), m_emptyPage(new QWidget(this)),
+      m_emptyHeadline(new QLabel(m_emptyPage)), m_emptyText(new QLabel(m_emptyPage)),
+      m_emptyButton(new QPushButton(m_emptyPage)), m_reading(new QLabel(this))
 {
     setProperty("role", u"page"_s);
     setAttribute(Qt::WA_StyledBackground);
@@ -91,8 +91,15 @@ View::View(const QString& title, QWidget* parent)
                     [this] { QGuiApplication::clipboard()->setText(describe()); });
     m_exportButton->setMenu(menu);
 
-    m_header->addWidget(m_title);
-    m_header->addStretch(1);
+    // A long title is cut; it never makes the window wider.
+    m_title->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+    m_header->addWidget(m_title, 1);
+    m_pinButton->setText(tr("Pin"));
+    m_pinButton->setToolTip(tr("Keeps this panel at its place while the selection moves on"));
+    m_pinButton->setCheckable(true);
+    m_pinButton->setAccessibleName(tr("Pin %1").arg(title));
+    m_pinButton->setVisible(false);
+    m_header->addWidget(m_pinButton);
     m_header->addWidget(m_tableButton);
     m_header->addWidget(m_exportButton);
     m_header->setSpacing(Theme::kStep);
@@ -240,6 +247,13 @@ void View::showEmpty(const QString& headline, const QString& text, QAction* acti
     setAccessibleDescription(headline + u". "_s + text);
 }
 
+void View::follow(const Place& place)
+{
+    if (!m_pinButton->isChecked()) highlight(place);
+}
+
+void View::setPinnable() { m_pinButton->setVisible(true); }
+
 bool View::isEmpty() const { return m_stack->currentWidget() == m_emptyPage; }
 
 void View::toggleTable()
@@ -257,7 +271,7 @@ void View::toggleTable()
 
 bool View::tableShown() const { return m_stack->currentWidget() == m_tableView; }
 
-void View::addHeaderWidget(QWidget* widget) { m_header->insertWidget(m_header->count() - 2, widget); }
+void View::addHeaderWidget(QWidget* widget) { m_header->insertWidget(m_header->count() - 3, widget); }
 
 Status View::exportTo(const QString& file, double scale) const
 {

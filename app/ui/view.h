@@ -40,6 +40,9 @@ public:
     std::shared_ptr<const TableData> dataTable() const { return m_table; }
     /// Shows this place of the model, as far as the panel has it.
     virtual void highlight(const Place& place) { static_cast<void>(place); }
+    /// The selection moved: highlight(), unless the panel is pinned.
+    void follow(const Place& place);
+    void setPinnable();
     /// Shows the picture in the plot that fits its kind.
     virtual void setPicture(std::shared_ptr<const Picture> picture);
     std::shared_ptr<const Picture> picture() const { return m_picture; }
@@ -75,6 +78,7 @@ private:
 
     QLabel* m_title;
     QHBoxLayout* m_header;
+    QToolButton* m_pinButton;
     QToolButton* m_tableButton;
     QToolButton* m_exportButton;
     QStackedWidget* m_stack;

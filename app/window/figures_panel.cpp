@@ -12,7 +12,8 @@ FiguresPanel::FiguresPanel(Workspace& workspace, QWidget* parent)
     : View(tr("Results"), parent), m_workspace(workspace), m_choice(new QComboBox(this))
 {
     m_choice->setAccessibleName(tr("Figure"));
-    m_choice->setSizeAdjustPolicy(QComboBox::AdjustToContents);
+    m_choice->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+    m_choice->setMinimumContentsLength(24);
     addHeaderWidget(m_choice);
     connect(m_choice, &QComboBox::activated, this, &FiguresPanel::showFigure);
     connect(&workspace, &Workspace::modelChanged, this, &FiguresPanel::refresh);

@@ -134,7 +134,6 @@ void MainWindow::makeCentre()
         },
         this);
     m_hover = new QLabel(this);
-    m_hover->setTextInteractionFlags(Qt::TextSelectableByMouse);
     m_jobState = new QLabel(this);
     statusBar()->setSizeGripEnabled(false);
     statusBar()->addWidget(m_hover, 1);
@@ -207,8 +206,10 @@ void MainWindow::connectAll()
         connect(view, &View::failed, this, [this](const QString& line) { m_messages->showError(line); });
         connect(view, &View::picked, this,
                 [this](const Place& place) { m_workspace.selection().select(place); });
-        connect(&m_workspace.selection(), &Selection::changed, view, &View::highlight);
+        connect(&m_workspace.selection(), &Selection::changed, view, &View::follow);
     }
+    for (View* view : {static_cast<View*>(m_blocks), static_cast<View*>(m_tensor)})
+        view->setPinnable();
     connect(&m_modelPanel->treemap(), &Plot::hovered, m_hover, &QLabel::setText);
     connect(m_layers, &LayersPanel::statisticsReady, this, [this](const std::vector<WeightStatistics>& s) {
         if (s.size() == (m_workspace.model() ? m_workspace.model()->weights()->all().size() : 0))

@@ -69,7 +69,7 @@ void MainWindow::makeActions()
     const auto current = [this] { return qobject_cast<View*>(m_tabs->currentWidget()); };
 
     QMenu* file = menu(u"menu.file"_s, tr("&File"));
-    m_actions->add(u"file.open"_s, tr("&Open…"), QKeySequence::Open, file, [this] { askOpen(false); });
+    m_actions->add(u"file.open"_s, tr("&Open…"), QKeySequence(u"Ctrl+O"_s), file, [this] { askOpen(false); });
     m_actions->add(u"file.open-folder"_s, tr("Open model &folder…"), QKeySequence(u"Ctrl+Shift+O"_s), file,
                    [this] { askOpen(true); });
     m_recentMenu = file->addMenu(tr("Open &recent"));
@@ -84,7 +84,7 @@ void MainWindow::makeActions()
     m_actions->add(u"file.reload"_s, tr("Re&load"), QKeySequence(Qt::Key_F5), file, [this] {
         if (!m_workspace.modelPath().isEmpty()) open(m_workspace.modelPath());
     });
-    m_actions->add(u"file.close"_s, tr("&Close model"), QKeySequence::Close, file,
+    m_actions->add(u"file.close"_s, tr("&Close model"), QKeySequence(u"Ctrl+W"_s), file,
                    [this] { m_workspace.closeModel(); });
     file->addSeparator();
     m_actions->add(u"file.export-results"_s, tr("Export &results (HDF5)…"), QKeySequence(u"Ctrl+Shift+S"_s),
@@ -97,19 +97,19 @@ void MainWindow::makeActions()
                 QUrl::fromLocalFile(QFileInfo(m_workspace.writtenPath()).absolutePath()));
     });
     file->addSeparator();
-    m_actions->add(u"file.quit"_s, tr("&Quit"), QKeySequence::Quit, file, [this] { close(); });
+    m_actions->add(u"file.quit"_s, tr("&Quit"), QKeySequence(u"Ctrl+Q"_s), file, [this] { close(); });
 
     QMenu* edit = menu(u"menu.edit"_s, tr("&Edit"));
-    QAction* undo =
-        m_actions->add(u"edit.undo"_s, tr("&Undo"), QKeySequence::Undo, edit, [this] { m_undo.undo(); });
-    QAction* redo =
-        m_actions->add(u"edit.redo"_s, tr("&Redo"), QKeySequence::Redo, edit, [this] { m_undo.redo(); });
+    QAction* undo = m_actions->add(u"edit.undo"_s, tr("&Undo"), QKeySequence(u"Ctrl+Z"_s), edit,
+                                   [this] { m_undo.undo(); });
+    QAction* redo = m_actions->add(u"edit.redo"_s, tr("&Redo"), QKeySequence(u"Ctrl+Shift+Z"_s), edit,
+                                   [this] { m_undo.redo(); });
     undo->setEnabled(false);
     redo->setEnabled(false);
     connect(&m_undo, &QUndoStack::canUndoChanged, undo, &QAction::setEnabled);
     connect(&m_undo, &QUndoStack::canRedoChanged, redo, &QAction::setEnabled);
     edit->addSeparator();
-    m_actions->add(u"edit.find"_s, tr("&Filter the weights"), QKeySequence::Find, edit, [this] {
+    m_actions->add(u"edit.find"_s, tr("&Filter the weights"), QKeySequence(u"Ctrl+F"_s), edit, [this] {
         m_modelDock->show();
         m_modelPanel->focusFilter();
     });

@@ -128,6 +128,8 @@ MethodPanel::MethodPanel(Workspace& workspace, QUndoStack& undo, QWidget* parent
     m_budget->addItems({tr("No budget"), tr("Half the size"), tr("A quarter of the size"),
                         tr("3 bits per weight"), tr("4 bits per weight"), tr("8 GB card, 8k context"),
                         tr("16 GB card, 8k context"), tr("24 GB card, 8k context"), tr("Own size")});
+    m_budget->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+    m_budget->setMinimumContentsLength(10);
     m_budget->setAccessibleName(tr("Budget"));
     m_budgetSize->setRange(0, 1e9);
     m_budgetSize->setDecimals(2);
@@ -428,7 +430,9 @@ void MethodPanel::showPlan(const Result<QuantizePlan>& plan)
                     toQt(humanCount(static_cast<std::uint64_t>(p.weightCount)))));
     addRow(tr("Memory"), toQt(humanBytes(p.peakBytes)));
     addRow(tr("Disk"), toQt(humanBytes(p.diskBytes)));
-    addRow(tr("Time"), tr("about %1").arg(toQt(humanDuration(p.estimate))));
+    addRow(tr("Time"), p.estimate < std::chrono::seconds(1)
+                           ? tr("under a second")
+                           : tr("about %1").arg(toQt(humanDuration(p.estimate))));
     QStringList notes;
     if (!p.substitutions.empty()) {
         notes << tr("%n weight(s) can't take the format:", nullptr, static_cast<int>(p.substitutions.size()));

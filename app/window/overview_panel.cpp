@@ -74,6 +74,7 @@ OverviewPanel::OverviewPanel(Workspace& workspace, QAction* openAction, QList<QA
     m_factGrid->setContentsMargins(0, Theme::kStep, 0, Theme::kStep);
     m_factGrid->setHorizontalSpacing(4 * Theme::kStep);
     m_factGrid->setVerticalSpacing(2);
+    m_facts->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred); // never makes the window wider
     figureLayout()->insertWidget(0, m_facts);
     auto* below = new QVBoxLayout(m_below);
     below->setContentsMargins(0, Theme::kStep, 0, 0);

@@ -337,7 +337,8 @@ void TestCharts::rasterPicksTheWorstCellUnderThePixel()
     QVERIFY(QTest::qWaitForWindowExposed(&raster));
     QSignalSpy picked(&raster, &Plot::picked);
     const QPointF at = raster.pixelOf(567.5, 1234.5);
-    QTest::mouseClick(&raster, Qt::LeftButton, {}, QPoint(static_cast<int>(at.x()), static_cast<int>(at.y())));
+    QTest::mouseClick(&raster, Qt::LeftButton, {},
+                      QPoint(static_cast<int>(at.x()), static_cast<int>(at.y())));
     QCOMPARE(picked.count(), 1);
     const auto point = picked.front().front().value<PlotPoint>();
     QCOMPARE(point.index, 1234 * 1000 + 567);
