@@ -5,6 +5,8 @@
 #include <QPalette>
 #include <QStyleFactory>
 
+#include <utility>
+
 namespace halftone {
 
 using namespace Qt::Literals::StringLiterals;
@@ -225,7 +227,9 @@ void Theme::apply(QApplication& application, ThemeMode mode)
     g_mode = mode;
     const bool dark = mode == ThemeMode::Dark || (mode == ThemeMode::System && system);
     current() = dark ? darkColours() : lightColours();
-    application.setStyle(QStyleFactory::create(u"Fusion"_s));
+    // Once only: a new style under a style sheet that widgets still hold on to crashes in Qt 6.4.
+    static bool styled = false;
+    if (!std::exchange(styled, true)) application.setStyle(QStyleFactory::create(u"Fusion"_s));
     application.setPalette(paletteOf(current()));
     application.setStyleSheet(styleSheet(current()));
 }

@@ -178,7 +178,7 @@ MethodPanel::MethodPanel(Workspace& workspace, QUndoStack& undo, QWidget* parent
     layout->addWidget(scroll, 1);
     layout->addWidget(rule(this));
     layout->addWidget(below);
-    setMinimumWidth(320);
+    setMinimumWidth(296);
 
     m_planTimer.setSingleShot(true);
     m_planTimer.setInterval(std::chrono::milliseconds(150));

@@ -55,7 +55,7 @@ ModelPanel::ModelPanel(Workspace& workspace, QWidget* parent)
     m_view->header()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
     m_treemap->setAccessibleName(tr("Bytes of the weights as areas"));
     m_treemap->setMinimumHeight(100);
-    setMinimumWidth(300);
+    setMinimumWidth(280);
 
     auto* top = new QWidget(this);
     auto* column = new QVBoxLayout(top);
