@@ -14,13 +14,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::string_view kWeight = ".weight";
+constexpr std::string_view kWeightSuffix = ".weight";
 constexpr const char* kMethod = "compressed-tensors";
 constexpr const char* kPack = "pack-quantized";
 
 std::string moduleOf(std::string_view weight)
 {
-    if (weight.ends_with(kWeight)) weight.remove_suffix(kWeight.size());
+    if (weight.ends_with(kWeightSuffix)) weight.remove_suffix(kWeightSuffix.size());
     return std::string(weight);
 }
 

@@ -9,8 +9,6 @@ namespace halftone {
 
 namespace {
 
-std::int64_t bytesOfScale(ScaleType type) { return type == ScaleType::F32 ? 4 : 2; }
-
 // Part [begin, end) of a plane with `rowBytes` a row; all of it when one entry serves all rows.
 template <class T>
 std::span<T> part(std::span<T> plane, std::uint64_t rowBytes, std::int64_t begin, std::int64_t end)

@@ -20,6 +20,8 @@ enum class GridRule : std::uint8_t {
 /// Type in which the scale of a group is stored.
 enum class ScaleType : std::uint8_t { F32, F16, BF16 };
 
+HALFTONE_HD std::int64_t bytesOfScale(ScaleType type) { return type == ScaleType::F32 ? 4 : 2; }
+
 /// Scale (already rounded to its stored type) and zero point of one group.
 /// value = (code - zero) * scale with codes in [lowCode, highCode] of the rule.
 struct GridPoint {

@@ -20,8 +20,6 @@ const char* typeName(ScaleType type)
     return type == ScaleType::F32 ? "F32" : type == ScaleType::F16 ? "F16" : "BF16";
 }
 
-std::size_t bytesOfScale(ScaleType type) { return type == ScaleType::F32 ? 4 : 2; }
-
 void storeScale(std::byte* at, float scale, ScaleType type)
 {
     if (type == ScaleType::F32) {
@@ -175,7 +173,8 @@ Status IntGridFormat::encodeRow(std::span<const float> in, std::int64_t row, Val
                 "scale", exact.scale, typeName(m_desc.scale),
                 m_desc.scale == ScaleType::F16 ? "choose bf16 or f32 scales" : "choose f32 scales");
         }
-        storeScale(out.scales.data() + group * bytesOfScale(m_desc.scale), g.scale, m_desc.scale);
+        storeScale(out.scales.data() + group * static_cast<std::size_t>(bytesOfScale(m_desc.scale)), g.scale,
+                   m_desc.scale);
         if (m_desc.zeroPoint) out.zeros[group] = static_cast<std::uint8_t>(g.zero);
         const float inverse = inverseOf(g.scale);
         for (const float x : values)
@@ -188,7 +187,8 @@ Status IntGridFormat::encodeRow(std::span<const float> in, std::int64_t row, Val
 GridPoint IntGridFormat::pointAt(const ConstPackedRows& in, std::size_t group) const
 {
     GridPoint g;
-    g.scale = loadScale(in.scales.data() + group * bytesOfScale(m_desc.scale), m_desc.scale);
+    g.scale = loadScale(in.scales.data() + group * static_cast<std::size_t>(bytesOfScale(m_desc.scale)),
+                        m_desc.scale);
     if (m_desc.zeroPoint) g.zero = in.zeros[group];
     return g;
 }

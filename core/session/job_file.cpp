@@ -15,9 +15,9 @@ namespace halftone {
 namespace {
 
 // Ordered: the labels of a sweep follow the order in which a person wrote its parameters.
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
-std::optional<std::string> scalarText(const Json& value)
+std::optional<std::string> scalarText(const OrderedJson& value)
 {
     if (value.is_string()) return value.get<std::string>();
     if (value.is_boolean()) return value.get<bool>() ? "true" : "false";
@@ -29,7 +29,7 @@ std::optional<std::string> scalarText(const Json& value)
 
 class Parser {
 public:
-    Parser(const Json& root, const JsonLines& lines, const std::filesystem::path& folder,
+    Parser(const OrderedJson& root, const JsonLines& lines, const std::filesystem::path& folder,
            const MethodRegistry& methods)
         : m_root(root), m_problems(lines), m_folder(folder), m_methods(methods)
     {
@@ -72,7 +72,8 @@ public:
 private:
     using Do = JobStep::Do;
 
-    void allowOnly(const std::string& path, const Json& object, std::initializer_list<std::string_view> keys)
+    void allowOnly(const std::string& path, const OrderedJson& object,
+                   std::initializer_list<std::string_view> keys)
     {
         for (const auto& [key, value] : object.items())
             if (std::find(keys.begin(), keys.end(), key) == keys.end())
@@ -80,7 +81,7 @@ private:
                                fmt::format("is not known here; known: {}", fmt::join(keys, ", ")));
     }
 
-    std::optional<std::string> text(const std::string& path, const Json& object, const char* key)
+    std::optional<std::string> text(const std::string& path, const OrderedJson& object, const char* key)
     {
         const auto member = object.find(key);
         if (member == object.end()) return std::nullopt;
@@ -90,13 +91,13 @@ private:
         return std::nullopt;
     }
 
-    std::optional<std::string> wantText(const std::string& path, const Json& object, const char* key)
+    std::optional<std::string> wantText(const std::string& path, const OrderedJson& object, const char* key)
     {
         if (object.find(key) == object.end()) m_problems.add(path + "/" + key, "is missing");
         return text(path, object, key);
     }
 
-    std::shared_ptr<const Method> method(const std::string& path, const Json& object)
+    std::shared_ptr<const Method> method(const std::string& path, const OrderedJson& object)
     {
         const auto id = wantText(path, object, "method");
         if (!id) return nullptr;
@@ -106,7 +107,7 @@ private:
         return nullptr;
     }
 
-    std::shared_ptr<const QuantizeMethod> quantizer(const std::string& path, const Json& object)
+    std::shared_ptr<const QuantizeMethod> quantizer(const std::string& path, const OrderedJson& object)
     {
         const auto any = method(path, object);
         auto quantize = std::dynamic_pointer_cast<const QuantizeMethod>(any);
@@ -116,7 +117,7 @@ private:
         return quantize;
     }
 
-    std::vector<std::string> globs(const std::string& path, const Json& object)
+    std::vector<std::string> globs(const std::string& path, const OrderedJson& object)
     {
         std::vector<std::string> patterns;
         const auto member = object.find("tensors");
@@ -135,7 +136,7 @@ private:
     }
 
     /// The members of "set", each checked by itself, so that every problem gets its own line.
-    ParamList params(const std::string& path, const Json& object, const ParamSchema& schema)
+    ParamList params(const std::string& path, const OrderedJson& object, const ParamSchema& schema)
     {
         ParamTexts texts;
         bool good = true;
@@ -157,8 +158,8 @@ private:
         return {};
     }
 
-    std::optional<std::string> scalar(const std::string& path, const std::string& key, const Json& value,
-                                      const ParamSchema& schema)
+    std::optional<std::string> scalar(const std::string& path, const std::string& key,
+                                      const OrderedJson& value, const ParamSchema& schema)
     {
         const auto written = scalarText(value);
         if (!written) {
@@ -173,8 +174,8 @@ private:
         return written;
     }
 
-    std::vector<std::string> axisValues(const std::string& path, const std::string& key, const Json& value,
-                                        const ParamSchema& schema)
+    std::vector<std::string> axisValues(const std::string& path, const std::string& key,
+                                        const OrderedJson& value, const ParamSchema& schema)
     {
         std::vector<std::string> values;
         if (value.is_array()) {
@@ -191,7 +192,7 @@ private:
         allowOnly(path, value, {"from", "to", "step"});
         const auto* spec = schema.find(key);
         if (spec == nullptr) {
-            scalar(path, key, Json(0), schema);
+            scalar(path, key, OrderedJson(0), schema);
             return values;
         }
         double ends[3] = {0, 0, 0};
@@ -211,13 +212,13 @@ private:
             return values;
         }
         for (const auto& one : *texts) {
-            if (scalar(path, key, Json(one), schema)) values.push_back(one);
+            if (scalar(path, key, OrderedJson(one), schema)) values.push_back(one);
             if (values.empty()) break; // one complaint a range is enough
         }
         return values;
     }
 
-    void point(const std::string& path, const Json& object, std::vector<SweepPoint>& points)
+    void point(const std::string& path, const OrderedJson& object, std::vector<SweepPoint>& points)
     {
         if (!object.is_object()) {
             m_problems.add(path, "is not an object with a method");
@@ -246,7 +247,7 @@ private:
         points.insert(points.end(), expanded->begin(), expanded->end());
     }
 
-    JobStep step(const std::string& path, const Json& object)
+    JobStep step(const std::string& path, const OrderedJson& object)
     {
         JobStep s;
         if (!object.is_object()) {
@@ -310,7 +311,7 @@ private:
         }
     }
 
-    const Json& m_root;
+    const OrderedJson& m_root;
     JobProblems m_problems;
     const std::filesystem::path& m_folder;
     const MethodRegistry& m_methods;
@@ -322,7 +323,7 @@ Result<JobFile> parseJobFile(std::string_view text, const std::filesystem::path&
                              const MethodRegistry& methods)
 {
     try {
-        const Json root = Json::parse(text.begin(), text.end(), nullptr, true, true);
+        const OrderedJson root = OrderedJson::parse(text.begin(), text.end(), nullptr, true, true);
         const JsonLines lines = jsonLines(text);
         auto job = Parser(root, lines, folder, methods).run();
         if (job) job->text = text;

@@ -13,8 +13,6 @@ namespace halftone {
 namespace {
 
 constexpr std::size_t kMostValues = 1000;
-constexpr std::size_t kMostPoints = 10000;
-
 /// Values of parameters that are switched off make no difference: they take their default, so that equal
 /// points compare equal.
 ParamList canonical(const ParamSchema& schema, ParamList params)
@@ -74,10 +72,10 @@ Result<std::vector<SweepPoint>> expandPoints(const std::shared_ptr<const Quantiz
     for (const auto& axis : axes) {
         if (axis.values.empty()) return Error(Errc::InvalidArgument, axis.key + ": no values");
         total *= axis.values.size();
-        if (total > kMostPoints)
-            return Error(
-                Errc::InvalidArgument,
-                fmt::format("more than {} combinations: take larger steps or fewer parameters", kMostPoints));
+        if (total > kMostSweepPoints)
+            return Error(Errc::InvalidArgument,
+                         fmt::format("more than {} combinations: take larger steps or fewer parameters",
+                                     kMostSweepPoints));
     }
     std::vector<SweepPoint> points;
     for (std::size_t n = 0; n < total; ++n) {

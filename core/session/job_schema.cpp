@@ -10,11 +10,11 @@ namespace halftone {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
-Json constant(const char* value) { return {{"const", value}}; }
+OrderedJson constant(const char* value) { return {{"const", value}}; }
 
-Json objectOf(Json properties, std::vector<std::string> required)
+OrderedJson objectOf(OrderedJson properties, std::vector<std::string> required)
 {
     return {{"type", "object"},
             {"properties", std::move(properties)},
@@ -22,21 +22,22 @@ Json objectOf(Json properties, std::vector<std::string> required)
             {"additionalProperties", false}};
 }
 
-Json schemaOf(const ParamSchema& schema) { return Json::parse(paramJsonSchema(schema)); }
+OrderedJson schemaOf(const ParamSchema& schema) { return OrderedJson::parse(paramJsonSchema(schema)); }
 
 /// The same parameters, each of which may also be a list of values or, for a number, a range.
-Json sweepSchemaOf(const ParamSchema& schema)
+OrderedJson sweepSchemaOf(const ParamSchema& schema)
 {
-    Json object = schemaOf(schema);
+    OrderedJson object = schemaOf(schema);
     for (const auto& spec : schema.specs()) {
         auto& member = object["properties"][spec.key];
-        Json forms = Json::array({member, {{"type", "array"}, {"items", member}, {"minItems", 1}}});
+        OrderedJson forms =
+            OrderedJson::array({member, {{"type", "array"}, {"items", member}, {"minItems", 1}}});
         if (spec.kind == ParamSpec::Kind::Int || spec.kind == ParamSpec::Kind::Real)
             forms.push_back(objectOf({{"from", {{"type", "number"}}},
                                       {"to", {{"type", "number"}}},
                                       {"step", {{"type", "number"}, {"exclusiveMinimum", 0}}}},
                                      {"from", "to"}));
-        Json either = {{"anyOf", std::move(forms)}};
+        OrderedJson either = {{"anyOf", std::move(forms)}};
         if (member.contains("description")) either["description"] = member["description"];
         member = std::move(either);
     }
@@ -45,22 +46,22 @@ Json sweepSchemaOf(const ParamSchema& schema)
     return object;
 }
 
-const Json& textSchema()
+const OrderedJson& textSchema()
 {
-    static const Json schema = {{"type", "string"}, {"minLength", 1}};
+    static const OrderedJson schema = {{"type", "string"}, {"minLength", 1}};
     return schema;
 }
 
-const Json& tensorsSchema()
+const OrderedJson& tensorsSchema()
 {
-    static const Json schema = {{"type", "array"},
-                                {"items", textSchema()},
-                                {"minItems", 1},
-                                {"description", "Names or ids of weights; * and ? match any text."}};
+    static const OrderedJson schema = {{"type", "array"},
+                                       {"items", textSchema()},
+                                       {"minItems", 1},
+                                       {"description", "Names or ids of weights; * and ? match any text."}};
     return schema;
 }
 
-Json quantizeStep(const Method& method, const ParamSchema& schema)
+OrderedJson quantizeStep(const Method& method, const ParamSchema& schema)
 {
     return objectOf({{"do", constant("quantize")},
                      {"method", constant(method.info().id.c_str())},
@@ -69,10 +70,10 @@ Json quantizeStep(const Method& method, const ParamSchema& schema)
                     {"do", "method", "output"});
 }
 
-Json jobSchema(const MethodRegistry& methods)
+OrderedJson jobSchema(const MethodRegistry& methods)
 {
-    Json steps = Json::array({objectOf({{"do", constant("overview")}}, {"do"})});
-    Json points = Json::array();
+    OrderedJson steps = OrderedJson::array({objectOf({{"do", constant("overview")}}, {"do"})});
+    OrderedJson points = OrderedJson::array();
     for (const auto& method : methods.all()) {
         steps.push_back(objectOf({{"do", constant("analyse")},
                                   {"method", constant(method->info().id.c_str())},
@@ -93,35 +94,36 @@ Json jobSchema(const MethodRegistry& methods)
                      {"do", "points"}));
     steps.push_back(objectOf(
         {{"do", constant("verify")}, {"output", textSchema()}, {"against", textSchema()}}, {"do", "output"}));
-    Json job = objectOf({{"$schema", {{"type", "string"}}},
-                         {"halftone-job", {{"const", 1}}},
-                         {"model", textSchema()},
-                         {"seed", {{"type", "integer"}, {"minimum", 0}, {"default", 0}}},
-                         {"steps", {{"type", "array"}, {"items", {{"anyOf", steps}}}, {"minItems", 1}}}},
-                        {"halftone-job", "model", "steps"});
-    Json whole = {{"$schema", "https://json-schema.org/draft/2020-12/schema"},
-                  {"title", "Halftone job file"}};
+    OrderedJson job =
+        objectOf({{"$schema", {{"type", "string"}}},
+                  {"halftone-job", {{"const", 1}}},
+                  {"model", textSchema()},
+                  {"seed", {{"type", "integer"}, {"minimum", 0}, {"default", 0}}},
+                  {"steps", {{"type", "array"}, {"items", {{"anyOf", steps}}}, {"minItems", 1}}}},
+                 {"halftone-job", "model", "steps"});
+    OrderedJson whole = {{"$schema", "https://json-schema.org/draft/2020-12/schema"},
+                         {"title", "Halftone job file"}};
     whole.update(job);
     return whole;
 }
 
-Json valueOf(const ParamValue& value)
+OrderedJson valueOf(const ParamValue& value)
 {
-    return std::visit([](const auto& v) { return Json(v); }, value);
+    return std::visit([](const auto& v) { return OrderedJson(v); }, value);
 }
 
-Json setOf(const ParamList& params)
+OrderedJson setOf(const ParamList& params)
 {
-    Json set = Json::object();
+    OrderedJson set = OrderedJson::object();
     for (const auto& [key, value] : params)
         set[key] = valueOf(value);
     return set;
 }
 
-Json stepOf(const JobStep& step)
+OrderedJson stepOf(const JobStep& step)
 {
     using Do = JobStep::Do;
-    Json out = Json::object();
+    OrderedJson out = OrderedJson::object();
     switch (step.what) {
     case Do::Overview:
         out["do"] = "overview";
@@ -134,7 +136,7 @@ Json stepOf(const JobStep& step)
         break;
     case Do::Sweep:
         out["do"] = "sweep";
-        out["points"] = Json::array();
+        out["points"] = OrderedJson::array();
         for (const auto& point : step.points)
             out["points"].push_back({{"method", point.method->info().id}, {"set", setOf(point.params)}});
         break;
@@ -149,7 +151,10 @@ Json stepOf(const JobStep& step)
 }
 
 /// Names from files may hold bytes that are no UTF-8: replaced, never thrown over.
-std::string dump(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
+std::string dump(const OrderedJson& json)
+{
+    return json.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
+}
 
 } // namespace
 
@@ -165,7 +170,8 @@ std::string jobSchemaJson(const MethodRegistry& methods)
 
 std::string jobText(const std::string& modelPath, const JobStep& step)
 {
-    Json job = {{"halftone-job", 1}, {"model", modelPath}, {"steps", Json::array({stepOf(step)})}};
+    OrderedJson job = {
+        {"halftone-job", 1}, {"model", modelPath}, {"steps", OrderedJson::array({stepOf(step)})}};
     return dump(job);
 }
 

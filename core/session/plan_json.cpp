@@ -8,7 +8,7 @@ namespace halftone {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 const char* nameOf(PlannedWeight::Action action)
 {
@@ -23,9 +23,9 @@ const char* nameOf(PlannedWeight::Action action)
     return "keep";
 }
 
-Json jsonOf(const PlannedWeight& weight)
+OrderedJson jsonOf(const PlannedWeight& weight)
 {
-    Json j;
+    OrderedJson j;
     j["name"] = weight.name;
     j["id"] = weight.id;
     j["action"] = nameOf(weight.action);
@@ -35,7 +35,7 @@ Json jsonOf(const PlannedWeight& weight)
     j["bytes_after"] = weight.bytesAfter;
     if (weight.format != nullptr) j["payload_bits"] = weight.payloadBits;
     if (weight.format != nullptr) {
-        Json params = Json::object();
+        OrderedJson params = OrderedJson::object();
         for (const auto& [key, value] : weight.params)
             std::visit([&, &k = key](const auto& v) { params[k] = v; }, value);
         j["params"] = std::move(params);
@@ -43,7 +43,7 @@ Json jsonOf(const PlannedWeight& weight)
     return j;
 }
 
-Json jsonOf(const Substitution& s)
+OrderedJson jsonOf(const Substitution& s)
 {
     return {{"name", s.name},
             {"axis", s.axis},
@@ -63,7 +63,7 @@ Json jsonOf(const Substitution& s)
 std::string planJson(const QuantizePlan& plan)
 {
     try {
-        Json j;
+        OrderedJson j;
         j["container"] = plan.container == Container::Gguf ? "gguf" : "safetensors";
         j["folder"] = plan.folder;
         j["output_bytes"] = plan.outputBytes;
@@ -76,19 +76,19 @@ std::string planJson(const QuantizePlan& plan)
         j["disk_bytes"] = plan.diskBytes;
         j["estimate_seconds"] = std::chrono::duration<double>(plan.estimate).count();
         j["warnings"] = plan.warnings;
-        j["substitutions"] = Json::array();
+        j["substitutions"] = OrderedJson::array();
         for (const auto& s : plan.substitutions)
             j["substitutions"].push_back(jsonOf(s));
-        j["weights"] = Json::array();
+        j["weights"] = OrderedJson::array();
         for (const auto& weight : plan.weights)
             j["weights"].push_back(jsonOf(weight));
-        Json files = Json::array();
+        OrderedJson files = OrderedJson::array();
         for (const auto& [name, text] : plan.textFiles)
             files.push_back({{"name", name}, {"bytes", text.size()}});
         for (const auto& path : plan.copiedFiles)
             files.push_back({{"name", path.filename().string()}, {"copied_from", path.string()}});
         j["other_files"] = std::move(files);
-        return j.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+        return j.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
     } catch (const std::exception&) { // out of memory
         return "{}\n";
     }

@@ -18,8 +18,6 @@ namespace {
 
 using Type = Column::Type;
 
-constexpr std::size_t kMostPoints = 10000;
-
 TableSchema sweepSchema()
 {
     return {"sweep",
@@ -359,9 +357,9 @@ private:
 Status runSweep(const SweepRequest& request, JobContext& ctx)
 {
     if (request.points.empty()) return Error(Errc::InvalidArgument, "a sweep needs at least one setting");
-    if (request.points.size() > kMostPoints)
+    if (request.points.size() > kMostSweepPoints)
         return Error(Errc::InvalidArgument, fmt::format("{} settings are more than the {} a sweep may have",
-                                                        request.points.size(), kMostPoints));
+                                                        request.points.size(), kMostSweepPoints));
     return Sweep(request, ctx).run();
 }
 

@@ -4,11 +4,15 @@
 #include "core/base/export.h"
 #include "core/method/method.h"
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <vector>
 
 namespace halftone {
+
+/// A sweep holds at most this many points: more are a mistake in a range.
+inline constexpr std::size_t kMostSweepPoints = 10000;
 
 /// One candidate of a sweep: a method with complete parameters.
 struct SweepPoint {

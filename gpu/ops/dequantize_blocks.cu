@@ -12,7 +12,7 @@ namespace {
 __global__ void gridKernel(FormatDesc desc, PlanesView in, std::int64_t rows, std::int64_t cols, float* out)
 {
     const std::int32_t bias = desc.rule == GridRule::Asym ? 0 : 1 << (desc.bits - 1);
-    const std::uint64_t scaleBytes = desc.scale == ScaleType::F32 ? 4 : 2;
+    const auto scaleBytes = static_cast<std::uint64_t>(bytesOfScale(desc.scale));
     for (std::int64_t i = firstItem(); i < rows * cols; i += itemStride()) {
         const auto row = static_cast<std::uint64_t>(i / cols), k = static_cast<std::uint64_t>(i % cols);
         const std::uint64_t group = k / static_cast<std::uint64_t>(in.group), bit = k * desc.bits;

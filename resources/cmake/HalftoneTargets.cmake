@@ -29,6 +29,11 @@ function(halftone_compile target)
   target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}" "${PROJECT_BINARY_DIR}/generated")
 endfunction()
 
+# Library headers cost more than our sources: several sources share one reading of them.
+function(halftone_share_headers target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+endfunction()
+
 # Qt code: no keywords as macros, no silent conversions.
 function(halftone_compile_qt target)
   halftone_compile(${target})
@@ -45,6 +50,7 @@ function(halftone_core_folder name)
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.h")
   add_library(halftone-core-${name} OBJECT ${sources})
   halftone_compile(halftone-core-${name})
+  halftone_share_headers(halftone-core-${name})
   target_link_libraries(halftone-core-${name} PRIVATE ${ARG_LIBRARIES})
   target_sources(halftone-core PRIVATE $<TARGET_OBJECTS:halftone-core-${name}>)
   target_link_libraries(halftone-core PRIVATE ${ARG_LIBRARIES})

@@ -99,7 +99,7 @@ private:
     std::uint8_t* scaleAt(std::int64_t line, std::int64_t group) const
     {
         return m_out.scales + static_cast<std::uint64_t>(line) * m_lines.scaleBytes +
-               static_cast<std::uint64_t>(group * scaleBytesOf(m_job.scale));
+               static_cast<std::uint64_t>(group * bytesOfScale(m_job.scale));
     }
     std::uint8_t* zeroAt(std::int64_t line, std::int64_t group) const
     {
@@ -189,7 +189,7 @@ private:
         const std::uint32_t bits = m_job.scale == ScaleType::F32   ? floatBits(scale)
                                    : m_job.scale == ScaleType::F16 ? floatToHalf(scale)
                                                                    : floatToBfloat(scale);
-        for (int k = 0; k < scaleBytesOf(m_job.scale); ++k)
+        for (int k = 0; k < bytesOfScale(m_job.scale); ++k)
             out[k] = static_cast<std::uint8_t>(bits >> (8 * k));
     }
 
@@ -288,7 +288,7 @@ Status simdDequantizeBlocks(const DequantizeBlocksOp& op)
             const std::uint64_t first = shared ? 0 : static_cast<std::uint64_t>(from / lines.group);
             const std::uint64_t scaleAt =
                 oneScale ? 0
-                         : u * lines.scaleBytes + first * static_cast<std::uint64_t>(scaleBytesOf(job.scale));
+                         : u * lines.scaleBytes + first * static_cast<std::uint64_t>(bytesOfScale(job.scale));
             const std::uint64_t zeroAt = oneScale ? 0 : u * lines.zeroBytes + first;
             decodeGridSpan(job,
                            {bytesAt(planes.codes) + u * lines.codeBytes +

@@ -187,7 +187,7 @@ bool quantizeGroups(const GridJob& job, const typename Source::Bits* in, std::in
     BatchGrids grids;
     alignas(32) Bits high[BatchGrids::kRoom] = {}, low[BatchGrids::kRoom] = {};
     CodeSink sink(job, out.codes);
-    const auto scaleBytes = static_cast<std::size_t>(scaleBytesOf(job.scale));
+    const auto scaleBytes = static_cast<std::size_t>(bytesOfScale(job.scale));
     constexpr std::int64_t kColumns = kBatchBytes / static_cast<std::int64_t>(sizeof(Bits));
     const std::int64_t most = std::clamp<std::int64_t>(kColumns / group, 1, kBatchGroups);
     while (n > 0) {
@@ -339,7 +339,7 @@ HWY_INLINE void loadScales(const std::uint8_t* in, std::int64_t n, ScaleType typ
 void decodeSpan(const GridJob& job, ConstGridPlanes in, std::int64_t n, std::int64_t group, float* out)
 {
     const std::int32_t offset = job.rule == GridRule::Asym ? 0 : 1 << (job.bits - 1);
-    const int scaleBytes = scaleBytesOf(job.scale);
+    const std::int64_t scaleBytes = bytesOfScale(job.scale);
     alignas(64) std::uint8_t packed[kBatchColumns + kPackSlack], codes[kBatchColumns + kPackSlack];
     alignas(32) float scales[BatchGrids::kRoom];
     std::int64_t group0 = 0, loaded = 0; // scales[k] is that of group group0 + k, for k < loaded

@@ -25,8 +25,6 @@ struct ConstGridPlanes {
     const std::uint8_t *codes, *scales, *zeros;
 };
 
-inline int scaleBytesOf(ScaleType type) { return type == ScaleType::F32 ? 4 : 2; }
-
 // Vector code, chosen for this machine at run time. A span is `n` consecutive elements (F32, F16 or BF16
 // at any alignment) whose codes begin at a whole byte; its last code is padded to a 32-bit word.
 
