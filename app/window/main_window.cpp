@@ -94,6 +94,7 @@ void MainWindow::makeCentre()
     m_messages = new MessageBar(centre);
     m_tabs = new QTabWidget(centre);
     m_tabs->setDocumentMode(true);
+    m_tabs->setAccessibleName(tr("Panels"));
     m_tabs->tabBar()->setAccessibleName(tr("Panels"));
     m_tabs->tabBar()->setExpanding(false);
     QAction* sweep = m_actions->find(u"run.sweep"_s);

@@ -545,6 +545,7 @@ void TestMainWindow::everyFocusableWidgetHasAName()
     m_window->workspace().selection().select({weightNamed("model.layers.1.mlp.down_proj.weight"), -1, -1});
     QVERIFY(settle());
     m_window->methodPanel().form().showAdvanced(true);
+    QStringList unnamed;
     for (int tab = 0; tab < m_window->tabs().count(); ++tab) {
         m_window->tabs().setCurrentIndex(tab);
         QVERIFY(settle());
@@ -558,9 +559,10 @@ void TestMainWindow::everyFocusableWidgetHasAName()
             const QString where = QString::fromLatin1(widget->metaObject()->className()) + u" \""_s +
                                   widget->objectName() + u"\" in "_s +
                                   QString::fromLatin1(widget->parentWidget()->metaObject()->className());
-            QVERIFY2(!face->text(QAccessible::Name).isEmpty(), qPrintable(where));
+            if (face->text(QAccessible::Name).isEmpty() && !unnamed.contains(where)) unnamed << where;
         }
     }
+    QVERIFY2(unnamed.isEmpty(), qPrintable(unnamed.join(u"; "_s)));
 }
 
 void TestMainWindow::bothThemesPaint()
