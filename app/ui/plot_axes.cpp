@@ -34,6 +34,8 @@ QString powerOfTen(int exponent)
     return out;
 }
 
+bool PlotAxis::shows(double value) const { return std::isfinite(value) && (!log || value > 0); }
+
 double PlotAxis::toPlot(double value) const { return log ? std::log10(value) : value; }
 
 double PlotAxis::toValue(double plot) const { return log ? std::pow(10.0, plot) : plot; }

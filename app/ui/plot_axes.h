@@ -24,6 +24,8 @@ struct PlotAxis {
     /// Labels of our own in plot coordinates, instead of numbers (layer names); empty: numbers.
     std::vector<std::pair<double, QString>> labels;
     bool descending = false; ///< y only: small numbers on top (matrix rows)
+    /// Whether a value has a place: finite, and above 0 on a log axis.
+    bool shows(double value) const;
     double toPlot(double value) const;
     double toValue(double plot) const;
     /// Ticks in plot coordinates with their texts; powers of ten on a log axis.

@@ -7,6 +7,9 @@ if(HALFTONE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CUDA_COMPILER_LAUNCHER "${HALFTONE_CCACHE}")
 endif()
 
+# The definition that narrows Highway to the targets we compile; see core/device.
+set(HALFTONE_VECTOR_TARGETS "HWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_SSE4|HWY_AVX3|HWY_AVX3_DL)")
+
 # What every target of ours is compiled with. Warnings are kept off libraries' headers by SYSTEM includes.
 # -ffp-contract=off: a fused multiply-add would make two builds write different bytes.
 function(halftone_compile target)

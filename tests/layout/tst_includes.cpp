@@ -61,7 +61,7 @@ QString objection(const QString& file, const Include& include)
         if (cuda.match(include.path).hasMatch()) return QStringLiteral("no CUDA in core");
         if (file.endsWith(QLatin1String(".h")) && heavy.match(include.path).hasMatch())
             return QStringLiteral("heavy libraries stay in .cpp files");
-        if (!include.quoted) return {};
+        if (!include.quoted || target[0] == QLatin1String("hwy")) return {};
         if (target[0] != QLatin1String("core")) return QStringLiteral("core includes core only");
         const auto from = kCoreOrder.indexOf(parts[1]);
         const auto to = kCoreOrder.indexOf(target.value(1));

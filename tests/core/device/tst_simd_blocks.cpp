@@ -81,7 +81,7 @@ bool samePlane(const Tensor& a, const Tensor& b)
 // One case under every vector width this machine has, then under the best one.
 template <class F> void forTargets(F f)
 {
-    const std::int64_t all = hwy::SupportedTargets();
+    const std::int64_t all = hwy::SupportedTargets() & HWY_TARGETS;
     for (std::int64_t rest = all; rest != 0; rest &= rest - 1) {
         const std::int64_t target = rest & -rest;
         hwy::SetSupportedTargetsForTest(target);
