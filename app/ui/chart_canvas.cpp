@@ -42,7 +42,9 @@ public:
     {
         setRenderHint(QPainter::Antialiasing);
         setFrameShape(QFrame::NoFrame);
+        // Keys go to the view that owns the canvas, which has a name and words.
         setFocusPolicy(Qt::NoFocus);
+        viewport()->setFocusPolicy(Qt::NoFocus);
         setMouseTracking(true);
         setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
         setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOff);

@@ -42,7 +42,7 @@ void TestExportViews::writesEveryPanel()
     const QString out = toQt((dir / "views").string());
     QString errors;
     const int code = run(
-        {u"--export-views"_s, out, toQt(model.string()), u"--theme"_s, u"dark"_s, u"--size"_s, u"1000x700"_s},
+        {u"--export-views"_s, out, toQt(model.string()), u"--theme"_s, u"dark"_s, u"--size"_s, u"1200x800"_s},
         &errors);
     QVERIFY2(code == 0, qPrintable(errors));
     for (const QString& name :
@@ -50,7 +50,7 @@ void TestExportViews::writesEveryPanel()
         const QImage panel(QDir(out).filePath(name + u".png"_s));
         QVERIFY2(!panel.isNull(), qPrintable(name));
         const QImage window(QDir(out).filePath(u"window-"_s + name + u".png"_s));
-        QCOMPARE(window.size(), QSize(1000, 700));
+        QCOMPARE(window.size(), QSize(1200, 800));
     }
 }
 
