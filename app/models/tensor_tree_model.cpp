@@ -271,8 +271,8 @@ QVariant TensorTreeModel::weightData(std::uint32_t weight, int column, int role)
     if (role == IdRole) return toQt(place.id);
     if (role == Qt::DecorationRole && column == Name) return QColor(QRgb(colourOf(place.roleClass)));
     if (role == Qt::ToolTipRole) {
-        QString text = toQt(info.name) + u'\n' + toQt(nameOf(place.role)) + u", "_s + toQt(info.shape.text()) +
-                       u", "_s + toQt(info.type);
+        QString text = toQt(info.name) + u'\n' + toQt(nameOf(place.role)) + u", "_s +
+                       toQt(info.shape.text()) + u", "_s + toQt(info.type);
         if (!info.whyOpaque.empty()) text += u'\n' + toQt(info.whyOpaque);
         return text;
     }
