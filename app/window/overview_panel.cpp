@@ -146,18 +146,21 @@ void OverviewPanel::showFacts()
     add(c.vocab, tr("vocabulary"));
     add(c.context, tr("context"));
     add(c.experts, tr("experts"));
-    int column = 0;
+    // Two short lines rather than one that a narrow window cuts.
+    constexpr int kFactsPerLine = 5;
+    int place = 0;
     for (const auto& [value, what] : facts) {
         auto* number = new QLabel(value, m_facts);
         scaleFont(*number, 1.5, true);
         auto* label = new QLabel(what, m_facts);
         label->setProperty("tone", u"dim"_s);
         number->setAccessibleName(what + u' ' + value);
-        m_factGrid->addWidget(number, 0, column);
-        m_factGrid->addWidget(label, 1, column);
-        ++column;
+        const int line = 2 * (place / kFactsPerLine), column = place % kFactsPerLine;
+        m_factGrid->addWidget(number, line, column);
+        m_factGrid->addWidget(label, line + 1, column);
+        ++place;
     }
-    m_factGrid->setColumnStretch(column, 1);
+    m_factGrid->setColumnStretch(kFactsPerLine, 1);
     const QString architecture = toQt(c.architecture);
     setTitle(architecture.isEmpty()
                  ? QFileInfo(m_workspace.modelPath()).fileName()

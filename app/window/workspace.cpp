@@ -217,6 +217,10 @@ void Workspace::finished(const JobSnapshot& job)
 std::vector<SweepPoint> Workspace::defaultSweep() const
 {
     std::vector<SweepPoint> out;
+    // A sweep only measures: against a source that is quantized already it says what is lost on top.
+    const bool again =
+        m_model && std::any_of(m_model->weights()->all().begin(), m_model->weights()->all().end(),
+                               [](const WeightInfo& w) { return w.format != nullptr; });
     for (const auto& method : m_methods.all()) {
         const auto quantizer = std::dynamic_pointer_cast<const QuantizeMethod>(method);
         if (!quantizer) continue;
@@ -232,7 +236,8 @@ std::vector<SweepPoint> Workspace::defaultSweep() const
                 }
             grid = std::move(next);
         }
-        for (const ParamTexts& texts : grid) {
+        for (ParamTexts texts : grid) {
+            if (again) texts.emplace_back("requantize", "true");
             auto params = schema.complete(texts);
             if (!params) continue;
             SweepPoint point{quantizer, *params, method->info().id};
