@@ -236,18 +236,25 @@ void ParetoPanel::showMix(const Result<BudgetPlan>& plan)
     for (std::size_t i = 0; i < m_bytes.size(); ++i)
         if (m_bytes[i] <= *m_budget && (single < 0 || m_sqnr[i] > m_sqnr[static_cast<std::size_t>(single)]))
             single = static_cast<int>(i);
-    QString text = tr("Under %1 the best mix of %2 settings takes %3, %4 bits per weight, and reaches %5 dB")
+    // No error at all: the source holds these codes already.
+    const auto decibels = [](double sqnr) {
+        return std::isinf(sqnr) && sqnr > 0 ? tr("no further error")
+                                            : tr("%1 dB").arg(toQt(shortNumber(sqnr)));
+    };
+    QString text = tr("Under %1 the best mix of %2 settings takes %3, %4 bits per weight, and reaches %5")
                        .arg(toQt(humanBytes(static_cast<std::uint64_t>(*m_budget))))
                        .arg(used.size())
                        .arg(toQt(humanBytes(static_cast<std::uint64_t>(plan->bytes))))
                        .arg(plan->bitsPerWeight, 0, 'f', 2)
-                       .arg(toQt(shortNumber(plan->sqnr)));
+                       .arg(decibels(plan->sqnr));
     if (single >= 0) {
-        const double gain = plan->sqnr - m_sqnr[static_cast<std::size_t>(single)];
-        text += tr("; the best single setting is %1 with %2 dB (%3%4 dB).")
-                    .arg(toQt(m_labels[static_cast<std::size_t>(single)]),
-                         toQt(shortNumber(m_sqnr[static_cast<std::size_t>(single)])),
-                         gain >= 0 ? u"mix +"_s : u"mix "_s, toQt(shortNumber(gain)));
+        const double best = m_sqnr[static_cast<std::size_t>(single)];
+        text += tr("; the best single setting is %1 with %2")
+                    .arg(toQt(m_labels[static_cast<std::size_t>(single)]), decibels(best));
+        const double gain = plan->sqnr - best;
+        if (std::isfinite(gain))
+            text += tr(" (%1%2 dB)").arg(gain >= 0 ? u"mix +"_s : u"mix "_s, toQt(shortNumber(gain)));
+        text += u'.';
     } else {
         text += tr("; no single setting fits.");
     }
