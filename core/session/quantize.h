@@ -57,7 +57,7 @@ struct QuantizePlan {
     std::vector<std::filesystem::path>
         copiedFiles;               ///< files of the source that go into the folder as they are
     std::uint64_t outputBytes = 0; ///< exact size of the weights file
-    std::int64_t weightCount = 0, quantizedCount = 0;
+    std::int64_t weightCount = 0, quantizedCount = 0; ///< values, not tensors
     double bitsPerWeight = 0;        ///< tensor bytes of the output over all weights, with scales
     double payloadBitsPerWeight = 0; ///< codes alone for quantized weights
     double nominalBitsPerWeight = 0; ///< if nothing had been substituted
