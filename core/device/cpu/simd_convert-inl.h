@@ -84,6 +84,16 @@ template <class DF> HWY_INLINE hn::Vec<Bits16<DF>> floatsToHalf(DF df, hn::Vec<D
     return narrow(df, hn::Or(r, sign));
 }
 
+/// floatToHalf() for numbers; a NaN stays one.
+template <class DF> HWY_INLINE hn::Vec<Bits16<DF>> numbersToHalf([[maybe_unused]] DF df, hn::Vec<DF> x)
+{
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
+    return hn::BitCast(Bits16<DF>(), hn::DemoteTo(hn::Rebind<hwy::float16_t, DF>(), x));
+#else
+    return floatsToHalf(df, x);
+#endif
+}
+
 /// floatToBfloat().
 template <class DF> HWY_INLINE hn::Vec<Bits16<DF>> floatsToBfloat(DF df, hn::Vec<DF> x)
 {

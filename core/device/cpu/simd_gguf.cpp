@@ -11,6 +11,7 @@
 
 #include "core/device/cpu/simd_convert-inl.h"
 #include "core/device/cpu/simd_pack-inl.h"
+#include "core/device/cpu/simd_range-inl.h"
 #include "core/device/cpu/simd_source-inl.h"
 
 #include "hwy/highway.h"
@@ -23,8 +24,6 @@ namespace halftone::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 using Family = FormatDesc::Family;
-using VF = hn::Vec<Tag<float>>;
-using VI = hn::Vec<Tag<std::int32_t>>;
 
 inline constexpr std::int64_t kBatchBlocks = 128; // at most; 8192 bytes of input, as prefetchNext() takes it
 
@@ -51,42 +50,46 @@ template <> struct Traits<Family::Q8_0> {
     static constexpr bool kMinimum = false;
 };
 
-/// Truncates; no value here is near the ends of 32 bits, so the portable form's care for them is not needed.
-HWY_INLINE VI truncated(VF x)
+/// The lesser of a byte and the largest code; a code below 0 has become 0 before.
+template <int kBits> HWY_INLINE VBytes codeBytes(VWords a, VWords b)
 {
-#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
-    return VI{_mm256_cvttps_epi32(x.raw)};
-#else
-    return hn::ConvertTo(Tag<std::int32_t>(), x);
-#endif
+    return hn::Min(unsignedBytes(a, b), hn::Set(Tag<std::uint8_t>(), std::uint8_t{(1 << kBits) - 1}));
 }
 
 // Code arithmetic of one block, each as in gguf_blocks.h.
-struct FromPeak {
-    VF inverse, middle;
-    HWY_INLINE VI operator()(VF x) const { return truncated(hn::Add(hn::Mul(x, inverse), middle)); }
+template <int kBits> struct FromPeak {
+    VF inverse;
+    HWY_INLINE VI code(VF x) const
+    {
+        const auto middle = hn::Set(Tag<float>(), kBits == 4 ? 8.5f : 16.5f);
+        return truncated(hn::Add(hn::Mul(x, inverse), middle));
+    }
+    HWY_INLINE VBytes bytes(VWords a, VWords b) const { return codeBytes<kBits>(a, b); }
 };
-struct FromMinimum {
+template <int kBits> struct FromMinimum {
     VF inverse, min;
-    HWY_INLINE VI operator()(VF x) const
+    HWY_INLINE VI code(VF x) const
     {
         const auto t = hn::Mul(hn::Sub(x, min), inverse);
         return truncated(hn::Add(t, hn::Set(Tag<float>(), 0.5f)));
     }
+    HWY_INLINE VBytes bytes(VWords a, VWords b) const { return codeBytes<kBits>(a, b); }
 };
 /// roundAway(): adding the float below one half and truncating is exact for every |t| < 2^22.
 struct Nearest {
     VF inverse;
-    HWY_INLINE VI operator()(VF x) const
+    HWY_INLINE VI code(VF x) const
     {
         const Tag<float> df;
         const auto t = hn::Mul(x, inverse);
-        return truncated(hn::Add(t, hn::CopySign(hn::Set(df, 0.49999997f), t)));
+        const auto half = hn::Or(hn::And(t, hn::Set(df, -0.0f)), hn::Set(df, 0.49999997f));
+        return truncated(hn::Add(t, half));
     }
+    HWY_INLINE VBytes bytes(VWords a, VWords b) const { return signedBytes(a, b); }
 };
 
 /// Bits of the first element whose magnitude is `magnitude`: the scalar code lets the first of equals win.
-template <class Bits> Bits firstOfMagnitude(const Bits* p, Bits magnitude)
+template <class Bits> HWY_NOINLINE Bits firstOfMagnitude(const Bits* p, Bits magnitude)
 {
     constexpr Bits kMask = static_cast<Bits>(Bits(~Bits{0}) >> 1);
     for (int j = 0; j < kGgufBlock; ++j) {
@@ -112,68 +115,94 @@ template <class Source, Family kFamily> struct BatchScales {
     // which shows where both signs have the same magnitude and where zeros of both signs meet.
     HWY_INLINE void resolveSigns(const Bits* in, std::int64_t blocks)
     {
-        constexpr Bits kSign = static_cast<Bits>(Bits{1} << (8 * sizeof(Bits) - 1));
-        constexpr Bits kMagnitude = static_cast<Bits>(kSign - 1);
-        if constexpr (T::kMinimum) {
-            for (std::int64_t b = 0; b < blocks; ++b)
-                if (low[b] == kSign) low[b] = firstOfMagnitude(in + b * kGgufBlock, Bits{0});
-        } else if constexpr (kFamily != Family::Q8_0) {
-            for (std::int64_t b = 0; b < blocks; ++b)
-                if ((low[b] & kMagnitude) == high[b] && high[b] != 0) {
-                    high[b] = firstOfMagnitude(in + b * kGgufBlock, high[b]);
-                    low[b] = 0;
-                }
-            // Apart from the rare case above, without branches.
-            for (std::int64_t b = 0; b < blocks; ++b) {
-                const Bits below = low[b] & kMagnitude, above = high[b] & kMagnitude;
-                high[b] = below > above ? low[b] : high[b];
+        const Tag<Bits> du;
+        const auto magnitudes = magnitudeMask(du), zero = hn::Zero(du);
+        for (std::int64_t b = 0; b < blocks; b += static_cast<std::int64_t>(hn::Lanes(du))) {
+            const auto below = hn::Load(du, low + b);
+            const std::int64_t end = std::min(blocks, b + static_cast<std::int64_t>(hn::Lanes(du)));
+            if constexpr (T::kMinimum) {
+                const auto negativeZero = hn::Xor(magnitudes, hn::Set(du, static_cast<Bits>(~Bits{0})));
+                if (hn::AllFalse(du, hn::Eq(below, negativeZero))) continue;
+                for (std::int64_t k = b; k < end; ++k)
+                    if ((low[k] & kMagnitude) == 0) low[k] = firstOfMagnitude(in + k * kGgufBlock, Bits{0});
+            } else {
+                const hn::RebindToSigned<Tag<Bits>> di;
+                const auto above = hn::Load(du, high + b), size = hn::And(below, magnitudes);
+                const auto less = hn::Lt(hn::BitCast(di, above), hn::BitCast(di, size));
+                hn::Store(hn::IfThenElse(hn::RebindMask(du, less), below, above), du, high + b);
+                const auto both = hn::AndNot(hn::VecFromMask(du, hn::Eq(above, zero)),
+                                             hn::VecFromMask(du, hn::Eq(above, size)));
+                if (hn::AllFalse(du, hn::MaskFromVec(both))) continue;
+                for (std::int64_t k = b; k < end; ++k)
+                    if ((low[k] & kMagnitude) == high[k] && high[k] != 0)
+                        high[k] = firstOfMagnitude(in + k * kGgufBlock, high[k]);
             }
         }
     }
 
     HWY_INLINE bool compute(const Bits* in, std::int64_t blocks)
     {
-        groupExtremes<Kind>(in, kGgufBlock, kGgufBlock, blocks, high, low);
-        if (!allFinite<Source>(high, blocks)) return false;
-        if (kFamily != Family::Q8_0 && !allFinite<Source>(low, blocks)) return false;
-        resolveSigns(in, blocks);
+        groupExtremes<Kind, kGgufBlock>(in, kGgufBlock, kGgufBlock, blocks, high, low);
+        if constexpr (kFamily != Family::Q8_0) resolveSigns(in, blocks);
         const Tag<float> df;
         const Bits16<Tag<float>> d16;
-        std::uint16_t worst = 0;
+        const auto steps = hn::Set(df, T::kMinimum               ? (T::kBits == 4 ? 15.0f : 31.0f)
+                                       : kFamily == Family::Q8_0 ? 127.0f
+                                       : T::kBits == 4           ? -8.0f
+                                                                 : -16.0f);
+        // An infinity or a NaN among the elements makes one of the scale, in F16 too.
+        auto worst = hn::Zero(d16);
+        const auto magnitudes = magnitudeMask(d16);
         for (std::int64_t b = 0; b < blocks; b += static_cast<std::int64_t>(hn::Lanes(df))) {
-            const auto hi = Source::floats(df, high + b);
-            auto d = hi;
+            auto span = Source::floats(df, high + b);
             if constexpr (T::kMinimum) {
                 const auto lo = Source::floats(df, low + b);
-                d = hn::Div(hn::Sub(hi, lo), hn::Set(df, T::kBits == 4 ? 15.0f : 31.0f));
-                hn::StoreU(lo, df, min + b);
-                hn::StoreU(floatsToHalf(df, lo), d16, minimum + b);
-            } else {
-                d = hn::Div(hi, hn::Set(df, T::kBits == 4 ? -8.0f : T::kBits == 5 ? -16.0f : 127.0f));
+                span = hn::Sub(span, lo);
+                hn::Store(lo, df, min + b);
+                const auto stored = numbersToHalf(df, lo);
+                hn::Store(stored, d16, minimum + b);
+                worst = MaxSigned()(d16, worst, hn::And(stored, magnitudes));
             }
-            hn::StoreU(inversesOf(df, d), df, inverse + b);
-            hn::StoreU(floatsToHalf(df, d), d16, scale + b);
+            const auto d = hn::Div(span, steps);
+            hn::Store(inversesOf(df, d), df, inverse + b);
+            const auto stored = numbersToHalf(df, d);
+            hn::Store(stored, d16, scale + b);
+            worst = MaxSigned()(d16, worst, hn::And(stored, magnitudes));
         }
-        for (std::int64_t b = 0; b < blocks; ++b) {
-            worst = std::max(worst, static_cast<std::uint16_t>(scale[b] & 0x7fffu));
-            if constexpr (T::kMinimum)
-                worst = std::max(worst, static_cast<std::uint16_t>(minimum[b] & 0x7fffu));
-        }
-        return worst < 0x7c00u;
+        const hn::RebindToSigned<decltype(d16)> di16;
+        return hn::AllTrue(di16, hn::Lt(hn::BitCast(di16, worst), hn::Set(di16, std::int16_t{0x7c00})));
     }
+
+private:
+    static constexpr Bits kMagnitude = static_cast<Bits>(Bits(~Bits{0}) >> 1);
 };
 
-/// 32 codes, one byte each, at most `top`.
-template <class Source, class F>
-HWY_INLINE void codesOf(const typename Source::Bits* in, const F& f, std::int16_t top, std::uint8_t* codes)
+/// The codes of a block of 32 as two halves of 16 bytes.
+struct BlockCodes {
+    hn::Vec128<std::uint8_t> first, second;
+};
+template <class Source, class Coder>
+HWY_INLINE BlockCodes blockCodes(const typename Source::Bits* in, const Coder& coder)
 {
-    const Tag<std::int16_t> d16;
-    const hn::Rebind<std::uint8_t, Tag<std::int16_t>> d8;
-    const auto most = hn::Set(d16, top);
     prefetchNext(in);
-    for (std::size_t i = 0; i < kGgufBlock; i += hn::Lanes(d16))
-        hn::StoreU(Source::ordered(d8, hn::DemoteTo(d8, hn::Min(Source::codes16(in + i, f), most))), d8,
-                   codes + i);
+    const auto codes = codesOf<Source>(in, coder);
+    if constexpr (kStep == kGgufBlock) {
+        const hn::Half<Tag<std::uint8_t>> half;
+        return {hn::LowerHalf(half, codes), hn::UpperHalf(half, codes)};
+    } else {
+        return {codes, codesOf<Source>(in + kStep, coder)};
+    }
+}
+
+/// The fifth bits of the codes, in their order.
+HWY_INLINE void storeHighBits(BlockCodes codes, std::uint8_t* out)
+{
+    const hn::FixedTag<std::int8_t, 16> d8;
+    const auto fifteen = hn::Set(d8, std::int8_t{15});
+    std::uint8_t bits[16];
+    hn::StoreMaskBits(d8, hn::Gt(hn::BitCast(d8, codes.first), fifteen), bits);
+    hn::StoreMaskBits(d8, hn::Gt(hn::BitCast(d8, codes.second), fifteen), bits + 2);
+    std::memcpy(out, bits, 4);
 }
 
 template <class Source, Family kFamily>
@@ -182,38 +211,29 @@ HWY_INLINE void encodeBlock(const typename Source::Bits* in, const BatchScales<S
 {
     using T = Traits<kFamily>;
     const Tag<float> df;
-    const auto inverse = hn::Set(df, s.inverse[b]);
-    storeHalfBits(out, s.scale[b]);
-    if constexpr (kFamily == Family::Q8_0) {
-        const Tag<std::int16_t> d16;
-        const hn::Rebind<std::int8_t, Tag<std::int16_t>> d8;
-        const Nearest f{inverse};
-        prefetchNext(in);
-        for (std::size_t i = 0; i < kGgufBlock; i += hn::Lanes(d16))
-            hn::StoreU(Source::ordered(d8, hn::DemoteTo(d8, Source::codes16(in + i, f))), d8,
-                       reinterpret_cast<std::int8_t*>(out + 2 + i));
-        return;
-    }
-    alignas(32) std::uint8_t codes[kGgufBlock];
-    constexpr std::int16_t kTop = (1 << T::kBits) - 1;
-    if constexpr (T::kMinimum) {
-        storeHalfBits(out + 2, s.minimum[b]);
-        codesOf<Source>(in, FromMinimum{inverse, hn::Set(df, s.min[b])}, kTop, codes);
-    } else {
-        codesOf<Source>(in, FromPeak{inverse, hn::Set(df, T::kBits == 4 ? 8.5f : 16.5f)}, kTop, codes);
-    }
     const hn::FixedTag<std::uint8_t, 16> d8;
     const hn::Repartition<std::uint16_t, decltype(d8)> d16;
-    const auto first = hn::Load(d8, codes), second = hn::Load(d8, codes + 16);
-    const auto mask = hn::Set(d8, std::uint8_t{15});
-    const auto upper = hn::ShiftLeft<4>(hn::BitCast(d16, hn::And(second, mask)));
-    hn::StoreU(hn::Or(hn::And(first, mask), hn::BitCast(d8, upper)), d8, out + T::kBytes - 16);
-    if constexpr (T::kBits == 5) {
-        std::uint8_t bits[16] = {};
-        hn::StoreMaskBits(d8, hn::Gt(first, mask), bits);
-        hn::StoreMaskBits(d8, hn::Gt(second, mask), bits + 8);
-        std::memcpy(out + T::kBytes - 20, bits, 2);
-        std::memcpy(out + T::kBytes - 18, bits + 8, 2);
+    const auto inverse = hn::Set(df, s.inverse[b]);
+    std::memcpy(out, s.scale + b, 2);
+    if constexpr (kFamily == Family::Q8_0) {
+        const auto codes = blockCodes<Source>(in, Nearest{inverse});
+        hn::StoreU(codes.first, d8, out + 2);
+        hn::StoreU(codes.second, d8, out + 18);
+    } else {
+        BlockCodes codes;
+        if constexpr (T::kMinimum) {
+            std::memcpy(out + 2, s.minimum + b, 2);
+            codes = blockCodes<Source>(in, FromMinimum<T::kBits>{inverse, hn::Set(df, s.min[b])});
+        } else {
+            codes = blockCodes<Source>(in, FromPeak<T::kBits>{inverse});
+        }
+        if constexpr (T::kBits == 5) {
+            storeHighBits(codes, out + T::kBytes - 20);
+            const auto mask = hn::Set(d8, std::uint8_t{15});
+            codes = {hn::And(codes.first, mask), hn::And(codes.second, mask)};
+        }
+        const auto upper = hn::BitCast(d8, hn::ShiftLeft<4>(hn::BitCast(d16, codes.second)));
+        hn::StoreU(hn::Or(codes.first, upper), d8, out + T::kBytes - 16);
     }
 }
 
@@ -225,9 +245,9 @@ bool encodeBlocks(const std::byte* at, std::int64_t blocks, std::uint8_t* out, b
     const auto* in = reinterpret_cast<const Bits*>(at); // may be misaligned: read through LoadU and memcpy
     BatchScales<Source, kFamily> scales;
     alignas(64) std::uint8_t stage[kBatchBlocks * kBytes + kPackSlack];
-    constexpr auto kStep = kBatchBytes / static_cast<std::int64_t>(kGgufBlock * sizeof(Bits));
-    for (std::int64_t done = 0; done < blocks; done += kStep) {
-        const std::int64_t batch = std::min(blocks - done, kStep);
+    constexpr auto kBatch = kBatchBytes / static_cast<std::int64_t>(kGgufBlock * sizeof(Bits));
+    for (std::int64_t done = 0; done < blocks; done += kBatch) {
+        const std::int64_t batch = std::min(blocks - done, kBatch);
         if (!scales.compute(in + done * kGgufBlock, batch)) return false;
         for (std::int64_t b = 0; b < batch; ++b)
             encodeBlock<Source, kFamily>(in + (done + b) * kGgufBlock, scales, b, stage + b * kBytes);

@@ -8,12 +8,16 @@
 #include "hwy/foreach_target.h" // IWYU pragma: keep
 
 #include "core/device/cpu/simd_convert-inl.h"
+#include "core/device/cpu/simd_grid_scales-inl.h"
 #include "core/device/cpu/simd_pack-inl.h"
+#include "core/device/cpu/simd_range-inl.h"
 #include "core/device/cpu/simd_source-inl.h"
 
 #include "hwy/highway.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstring>
 #include <type_traits>
 
 HWY_BEFORE_NAMESPACE();
@@ -22,57 +26,60 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 // A batch of groups is read twice while it lies in the first cache: for its range, then for its codes.
 inline constexpr std::int64_t kBatchColumns = 4096;
-inline constexpr std::int64_t kBatchGroups = 256;
 
-/// x * inverse + magic: the low bits of the sum are the rounded product plus an even offset, ties to even
-/// (see roundEven). The clamp comes later, on integers: no product gets near the 16 bits kept, since the
-/// scale follows from the range.
-struct Rounded {
-    hn::Vec<Tag<float>> inverse, magic;
-    HWY_INLINE hn::Vec<Tag<std::int32_t>> operator()(hn::Vec<Tag<float>> x) const
+/// clip(round(x * inverse) + zero) as stored: for the symmetric rules `zero` is what makes codes unsigned.
+/// Clamping comes last, on bytes: no product gets near the ends of 16 bits, since the scale follows from
+/// the range.
+struct GridCoder {
+    VF inverse;
+    VWords zero;
+    VBytes lowest, highest;
+
+    HWY_INLINE GridCoder(const GridJob& job, float by, std::int32_t offset)
+        : inverse(hn::Set(Tag<float>(), by)),
+          zero(hn::Set(Tag<std::int16_t>(), static_cast<std::int16_t>(offset))),
+          lowest(
+              hn::Set(Tag<std::uint8_t>(), static_cast<std::uint8_t>(job.rule == GridRule::SymRestricted))),
+          highest(hn::Set(Tag<std::uint8_t>(), static_cast<std::uint8_t>((1 << job.bits) - 1)))
     {
-        return hn::BitCast(Tag<std::int32_t>(), hn::Add(hn::Mul(x, inverse), magic));
+    }
+    template <bool kAsym> HWY_INLINE void choose(const BatchGrids& grids, std::int64_t group)
+    {
+        inverse = hn::Set(Tag<float>(), grids.inverse[group]);
+        if constexpr (kAsym) zero = hn::Set(Tag<std::int16_t>(), grids.zero[group]);
+    }
+    HWY_INLINE VI code(VF x) const { return nearest(hn::Mul(x, inverse)); }
+    HWY_INLINE VBytes bytes(VWords a, VWords b) const
+    {
+        const auto codes = unsignedBytes(hn::Add(a, zero), hn::Add(b, zero));
+        return hn::Min(hn::Max(codes, lowest), highest);
     }
 };
 
-/// Codes of n elements under one scale, one byte each, as stored (offset to be unsigned).
-template <class Source, bool kAsym>
-HWY_INLINE void encode(const typename Source::Bits* in, std::int64_t n, float inverse, std::int32_t zero,
-                       const GridJob& job, std::uint8_t* out)
+/// What stored codes have added: half of the range under the symmetric rules.
+HWY_INLINE std::int32_t offsetOf(const GridJob& job)
 {
-    const Tag<float> df;
-    const Tag<std::int16_t> d16;
-    const hn::Rebind<std::uint8_t, Tag<std::int16_t>> d8;
-    const std::int32_t offset = kAsym ? 0 : 1 << (job.bits - 1);
-    const std::int32_t low = gridLow(job.rule, job.bits), high = gridHigh(job.rule, job.bits);
-    const Rounded rounded{hn::Set(df, inverse), hn::Set(df, 12582912.0f + static_cast<float>(offset))};
-    const auto zeros = hn::Set(d16, static_cast<std::int16_t>(zero));
-    const auto lowest = hn::Set(d8, static_cast<std::uint8_t>(low + offset));
-    const auto highest = hn::Set(d8, static_cast<std::uint8_t>(high + offset));
-    const auto step = [&](std::int64_t i) HWY_ATTR {
-        auto codes = Source::codes16(in + i, rounded);
-        if constexpr (kAsym) codes = hn::Add(codes, zeros);
-        const auto clamped = hn::Min(hn::Max(hn::DemoteTo(d8, codes), lowest), highest);
-        hn::StoreU(Source::ordered(d8, clamped), d8, out + i);
-    };
-    const auto lanes = static_cast<std::int64_t>(hn::Lanes(d16));
+    return job.rule == GridRule::Asym ? 0 : 1 << (job.bits - 1);
+}
+
+/// Codes of n elements, one byte each.
+template <class Source>
+HWY_INLINE void encode(const typename Source::Bits* in, std::int64_t n, const GridCoder& coder,
+                       std::uint8_t* out)
+{
+    using Bits = typename Source::Bits;
+    const Tag<std::uint8_t> d8;
     std::int64_t i = 0;
-    for (; i + 2 * lanes <= n; i += 2 * lanes) {
+    for (; i + kStep <= n; i += kStep) {
         prefetchNext(in + i);
-        step(i);
-        step(i + lanes);
-    }
-    if (i + lanes <= n) {
-        step(i);
-        i += lanes;
+        hn::StoreU(codesOf<Source>(in + i, coder), d8, out + i);
     }
     if (i == n) return;
-    if (n >= lanes) return step(n - lanes); // some codes once more
-    for (; i < n; ++i) {
-        typename Source::Bits bits;
-        std::memcpy(&bits, in + i, sizeof bits);
-        out[i] = static_cast<std::uint8_t>(gridCode(Source::value(bits), inverse, zero, low, high) + offset);
-    }
+    Bits rest[kStep] = {};
+    alignas(kStep) std::uint8_t codes[kStep];
+    std::memcpy(rest, in + i, static_cast<std::size_t>(n - i) * sizeof(Bits));
+    hn::Store(codesOf<Source>(rest, coder), d8, codes);
+    std::memcpy(out + i, codes, static_cast<std::size_t>(n - i));
 }
 
 /// Collects codes and writes them packed, whole 32-bit words at a time.
@@ -112,81 +119,18 @@ private:
     alignas(64) std::uint8_t m_packed[2 * kBatchColumns + kPackSlack];
 };
 
-/// Scales, inverses and zero points of a batch: gridOf() for a vector of groups.
-struct BatchGrids {
-    static constexpr std::size_t kRoom = kBatchGroups + 16;
-    alignas(32) float inverse[kRoom];
-    alignas(32) std::int32_t zero[kRoom];
-    alignas(32) std::uint8_t scales[4 * kRoom]; // as stored
-
-    template <class DF> HWY_INLINE hn::Vec<DF> round(DF df, hn::Vec<DF> scale, ScaleType type, std::int64_t i)
-    {
-        if (type == ScaleType::F32) {
-            hn::StoreU(hn::BitCast(hn::Rebind<std::uint32_t, DF>(), scale), hn::Rebind<std::uint32_t, DF>(),
-                       reinterpret_cast<std::uint32_t*>(scales) + i);
-            return scale;
-        }
-        const auto bits = type == ScaleType::F16 ? floatsToHalf(df, scale) : floatsToBfloat(df, scale);
-        hn::StoreU(bits, Bits16<DF>(), reinterpret_cast<std::uint16_t*>(scales) + i);
-        return type == ScaleType::F16 ? halfToFloats(df, bits) : bfloatToFloats(df, bits);
-    }
-
-    /// False when a scale overflows its type.
-    template <class Source, bool kAsym>
-    HWY_INLINE bool compute(const GridJob& job, const typename Source::Bits* high,
-                            const typename Source::Bits* low, std::int64_t groups)
-    {
-        const Tag<float> df;
-        const Tag<std::int32_t> di;
-        const auto one = hn::Set(df, 1.0f), nothing = hn::Zero(df);
-        const auto levels = static_cast<float>((1 << job.bits) - 1);
-        const float top = kAsym ? levels
-                          : job.rule == GridRule::SymRestricted
-                              ? static_cast<float>((1 << (job.bits - 1)) - 1)
-                              : levels * 0.5f;
-        auto largest = nothing;
-        for (std::int64_t i = 0; i < groups; i += static_cast<std::int64_t>(hn::Lanes(df))) {
-            const auto hi = Source::floats(df, high + i);
-            if constexpr (kAsym) {
-                const auto lo = Source::floats(df, low + i), half05 = hn::Set(df, 0.5f);
-                const auto half = hn::Sub(hn::Mul(hi, half05), hn::Mul(lo, half05));
-                const auto flat = hn::Eq(half, nothing);
-                // A group of zeros has scale 1, which every type holds.
-                const auto raw = hn::IfThenElse(flat, one, hn::Div(half, hn::Set(df, top * 0.5f)));
-                const auto scale = round(df, raw, job.scale, i);
-                const auto none = hn::Or(flat, hn::Eq(scale, nothing));
-                auto z = hn::Div(hn::Neg(lo), scale);
-                z = hn::Min(hn::IfThenElse(hn::Gt(z, nothing), z, nothing), hn::Set(df, top));
-                const auto zeroPoint = hn::IfThenZeroElse(none, z);
-                const auto shifted = hn::BitCast(di, hn::Add(zeroPoint, hn::Set(df, 12582912.0f)));
-                hn::StoreU(hn::Sub(shifted, hn::Set(di, 0x4b400000)), di, zero + i);
-                hn::StoreU(inversesOf(df, scale), df, inverse + i);
-                largest = hn::Max(largest, scale);
-            } else {
-                const auto flat = hn::Eq(hi, nothing);
-                const auto raw = hn::IfThenElse(flat, one, hn::Div(hi, hn::Set(df, top)));
-                const auto scale = round(df, raw, job.scale, i);
-                hn::StoreU(inversesOf(df, scale), df, inverse + i);
-                largest = hn::Max(largest, scale);
-            }
-        }
-        alignas(32) float seen[32 / sizeof(float)];
-        hn::StoreU(largest, df, seen);
-        for (std::size_t k = 0; k < hn::Lanes(df); ++k)
-            if (!(seen[k] <= 3.402823466e38f)) return false;
-        return true;
-    }
-};
-
-template <class Source, bool kAsym>
+/// kGroup is the size of the groups where it is one of the usual ones, else 0.
+template <class Source, bool kAsym, std::int64_t kGroup>
 bool quantizeGroups(const GridJob& job, const typename Source::Bits* in, std::int64_t n, std::int64_t group,
                     GridPlanes out)
 {
     using Bits = typename Source::Bits;
     using Kind = std::conditional_t<kAsym, AroundZero, Magnitude>;
+    if constexpr (kGroup != 0) group = kGroup;
     BatchGrids grids;
     alignas(32) Bits high[BatchGrids::kRoom] = {}, low[BatchGrids::kRoom] = {};
     CodeSink sink(job, out.codes);
+    GridCoder coder(job, 0.0f, offsetOf(job));
     const auto scaleBytes = static_cast<std::size_t>(bytesOfScale(job.scale));
     constexpr std::int64_t kColumns = kBatchBytes / static_cast<std::int64_t>(sizeof(Bits));
     const std::int64_t most = std::clamp<std::int64_t>(kColumns / group, 1, kBatchGroups);
@@ -194,32 +138,29 @@ bool quantizeGroups(const GridJob& job, const typename Source::Bits* in, std::in
         const std::int64_t groups = std::min((n - 1) / group + 1, most);
         const std::int64_t columns = groups > n / group ? n : groups * group;
         const std::int64_t last = columns - (groups - 1) * group;
-        groupExtremes<Kind>(in, group, last, groups, high, low);
-        if (!allFinite<Source>(high, groups) || (kAsym && !allFinite<Source>(low, groups))) return false;
+        groupExtremes<Kind, kGroup>(in, group, last, groups, high, low);
         if (!grids.compute<Source, kAsym>(job, high, low, groups)) return false;
         std::memcpy(out.scales, grids.scales, static_cast<std::size_t>(groups) * scaleBytes);
         out.scales += static_cast<std::size_t>(groups) * scaleBytes;
-        if constexpr (kAsym)
-            for (std::int64_t g = 0; g < groups; ++g)
-                *out.zeros++ = static_cast<std::uint8_t>(grids.zero[g]);
-        const auto encodeGroup = [&](std::int64_t g, std::int64_t from, std::int64_t size,
-                                     std::uint8_t* codes) HWY_ATTR {
-            encode<Source, kAsym>(in + g * group + from, size, grids.inverse[g], kAsym ? grids.zero[g] : 0,
-                                  job, codes);
-        };
+        if constexpr (kAsym) {
+            std::memcpy(out.zeros, grids.zeros, static_cast<std::size_t>(groups));
+            out.zeros += groups;
+        }
         if (columns <= kBatchColumns) {
-            std::uint8_t* const codes = sink.room();
-            // The size of most groups as a constant: their loops vanish.
-            const std::int64_t whole = group == 32 ? columns / 32 : 0;
-            for (std::int64_t g = 0; g < whole; ++g)
-                encodeGroup(g, 0, 32, codes + g * 32);
-            for (std::int64_t g = whole; g < groups; ++g)
-                encodeGroup(g, 0, g == groups - 1 ? last : group, codes + g * group);
+            std::uint8_t* codes = sink.room();
+            const Bits* from = in;
+            for (std::int64_t g = 0; g + 1 < groups; ++g, from += group, codes += group) {
+                coder.choose<kAsym>(grids, g);
+                encode<Source>(from, group, coder, codes);
+            }
+            coder.choose<kAsym>(grids, groups - 1);
+            encode<Source>(from, last, coder, codes);
             sink.commit(columns);
         } else { // one large group
+            coder.choose<kAsym>(grids, 0);
             for (std::int64_t from = 0; from < columns; from += kBatchColumns) {
                 const std::int64_t piece = std::min(columns - from, kBatchColumns);
-                encodeGroup(0, from, piece, sink.room());
+                encode<Source>(in + from, piece, coder, sink.room());
                 sink.commit(piece);
             }
         }
@@ -231,14 +172,26 @@ bool quantizeGroups(const GridJob& job, const typename Source::Bits* in, std::in
 }
 
 template <class Source, bool kAsym>
+bool quantizeAny(const GridJob& job, const typename Source::Bits* in, std::int64_t n, std::int64_t group,
+                 GridPlanes out)
+{
+    if constexpr (kStep == 32) {
+        if (group == 32) return quantizeGroups<Source, kAsym, 32>(job, in, n, group, out);
+        if (group == 64) return quantizeGroups<Source, kAsym, 64>(job, in, n, group, out);
+        if (group == 128) return quantizeGroups<Source, kAsym, 128>(job, in, n, group, out);
+    }
+    return quantizeGroups<Source, kAsym, 0>(job, in, n, group, out);
+}
+
+template <class Source>
 void encodeOne(const GridJob& job, const typename Source::Bits* in, std::int64_t n, GridPoint point,
                std::uint8_t* out)
 {
     CodeSink sink(job, out);
-    const float inverse = inverseOf(point.scale);
+    const GridCoder coder(job, inverseOf(point.scale), point.zero + offsetOf(job));
     for (; n > 0; n -= kBatchColumns, in += kBatchColumns) {
         const std::int64_t piece = std::min(n, kBatchColumns);
-        encode<Source, kAsym>(in, piece, inverse, point.zero, job, sink.room());
+        encode<Source>(in, piece, coder, sink.room());
         sink.commit(piece);
     }
     sink.finish();
@@ -247,11 +200,10 @@ void encodeOne(const GridJob& job, const typename Source::Bits* in, std::int64_t
 template <class Source> bool rangeOf(const typename Source::Bits* in, std::int64_t n, float& min, float& max)
 {
     typename Source::Bits high[16], low[16];
-    groupExtremes<AroundZero>(in, n, n, 1, high, low);
-    if (!allFinite<Source>(high, 1) || !allFinite<Source>(low, 1)) return false;
+    groupExtremes<AroundZero, 0>(in, n, n, 1, high, low);
     min = Source::value(low[0]);
     max = Source::value(high[0]);
-    return true;
+    return std::isfinite(min) && std::isfinite(max);
 }
 
 // The public functions, for one target. `in` may be misaligned: elements are only read through LoadU and
@@ -273,8 +225,8 @@ bool quantizeSpan(const GridJob& job, DType dtype, const std::byte* in, std::int
 {
     return withSource(dtype, in, [&](auto source, const auto* p) {
         using Source = decltype(source);
-        return job.rule == GridRule::Asym ? quantizeGroups<Source, true>(job, p, n, group, out)
-                                          : quantizeGroups<Source, false>(job, p, n, group, out);
+        return job.rule == GridRule::Asym ? quantizeAny<Source, true>(job, p, n, group, out)
+                                          : quantizeAny<Source, false>(job, p, n, group, out);
     });
 }
 
@@ -287,11 +239,8 @@ bool rangeSpan(DType dtype, const std::byte* in, std::int64_t n, float& min, flo
 void encodeSpan(const GridJob& job, DType dtype, const std::byte* in, std::int64_t n, GridPoint point,
                 std::uint8_t* codes)
 {
-    withSource(dtype, in, [&](auto source, const auto* p) {
-        using Source = decltype(source);
-        job.rule == GridRule::Asym ? encodeOne<Source, true>(job, p, n, point, codes)
-                                   : encodeOne<Source, false>(job, p, n, point, codes);
-    });
+    withSource(dtype, in,
+               [&](auto source, const auto* p) { encodeOne<decltype(source)>(job, p, n, point, codes); });
 }
 
 /// Values of n codes (one byte each) under one scale.

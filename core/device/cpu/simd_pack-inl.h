@@ -74,22 +74,31 @@ template <int kBits> inline void packOdd(const std::uint8_t* codes, std::int64_t
     }
 }
 
+/// 16-bit lanes of two codes of 4 bits, joined in the low byte.
+HWY_INLINE VWords joinedNibbles(VBytes codes)
+{
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
+    return VWords{_mm256_maddubs_epi16(codes.raw, _mm256_set1_epi16(0x1001))}; // first + 16 * second
+#else
+    const Tag<std::int16_t> di16;
+    const Tag<std::uint16_t> d16;
+    const auto pairs = hn::BitCast(d16, codes);
+    const auto joined = hn::Or(pairs, hn::ShiftRight<4>(pairs));
+    return hn::BitCast(di16, hn::And(joined, hn::Set(d16, std::uint16_t{0xff})));
+#endif
+}
+
 inline void packNibbles(const std::uint8_t* codes, std::int64_t n, std::uint8_t* out)
 {
     const Tag<std::uint8_t> d8;
-    const Tag<std::uint16_t> d16;
-    const Tag<std::int16_t> di16;
-    const hn::Half<Tag<std::uint8_t>> half;
-    const auto byte = hn::Set(d16, std::uint16_t{0xff});
-    const auto lanes = static_cast<std::int64_t>(hn::Lanes(d8));
-    for (std::int64_t i = 0; i < n; i += lanes) {
-        const auto pairs = hn::BitCast(d16, hn::LoadU(d8, codes + i));
-        const auto joined = hn::And(hn::Or(pairs, hn::ShiftRight<4>(pairs)), byte);
-        hn::StoreU(hn::DemoteTo(half, hn::BitCast(di16, joined)), half, out + i / 2);
+    for (std::int64_t i = 0; i < n; i += 2 * kStep) {
+        const auto first = joinedNibbles(hn::LoadU(d8, codes + i));
+        const auto second = joinedNibbles(hn::LoadU(d8, codes + i + kStep));
+        hn::StoreU(inOrder<true>(unsignedBytes(first, second)), d8, out + i / 2);
     }
 }
 
-/// Packs `n` codes; reads up to a multiple of 32 and writes up to kPackSlack bytes too many.
+/// Packs `n` codes; reads up to a multiple of 64 and writes up to kPackSlack bytes too many.
 inline void pack(const std::uint8_t* codes, std::int64_t n, int bits, std::uint8_t* out)
 {
     switch (bits) {
