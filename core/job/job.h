@@ -5,6 +5,7 @@
 #include "core/base/result.h"
 #include "core/base/rng.h"
 #include "core/device/device.h"
+#include "core/job/pause.h"
 #include "core/result/writer.h"
 
 #include <chrono>
@@ -29,9 +30,10 @@ struct JobSnapshot {
     JobId id = 0;
     std::string title, tag;
     JobState state = JobState::Queued;
-    double fraction = 0; ///< 0..1, never goes back
-    std::string stage;   ///< "Quantize: layers.7.attn.q"
-    std::chrono::nanoseconds elapsed{};
+    double fraction = 0;                               ///< 0..1, never goes back
+    std::string stage;                                 ///< "Quantize: layers.7.attn.q"
+    bool paused = false;                               ///< a running job that was asked to wait
+    std::chrono::nanoseconds elapsed{};                ///< without the time that it was held
     std::optional<std::chrono::nanoseconds> remaining; ///< absent until it can be told
     std::optional<Error> error;
     std::uint64_t version = 0; ///< grows with each change: a watcher repaints only when it moved
@@ -56,9 +58,11 @@ struct JobContext {
     ResultWriter& results;
     CounterRng rng;
     std::stop_token stop;
-    /// Ask at least every 50 ms of work and between any two kernels.
+    PauseGate* pause = nullptr; ///< null: this run can't be paused
+    /// Ask at least every 50 ms of work and between any two kernels. Returns late while the job is paused.
     Status checkpoint() const
     {
+        if (pause != nullptr) pause->wait(stop);
         if (stop.stop_requested()) return Error(Errc::Cancelled, "cancelled");
         return Ok{};
     }
@@ -79,7 +83,11 @@ public:
     static std::unique_ptr<JobRunner> make();
     virtual ~JobRunner() = default; ///< asks every job to stop, then joins
     virtual JobId submit(JobRequest request) = 0;
-    virtual void cancel(JobId id) = 0;                               ///< returns at once
+    virtual void cancel(JobId id) = 0; ///< returns at once; a paused job wakes and ends
+    /// Holds a running job at its next checkpoint(); those behind it in the queue wait, too. Nothing
+    /// happens to a job that does not run. Returns at once.
+    virtual void pause(JobId id) = 0;
+    virtual void resume(JobId id) = 0;
     virtual std::optional<JobSnapshot> snapshot(JobId id) const = 0; ///< any thread
     virtual std::vector<JobSnapshot> snapshots() const = 0;
     virtual Status wait(JobId id) = 0; ///< headless only: never from a window's thread

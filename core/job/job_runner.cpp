@@ -25,7 +25,8 @@ struct Job {
     JobId id = 0;
     JobRequest request; ///< body and results are let go when the job ends
     std::stop_source stop;
-    JobProgress progress;
+    PauseGate gate;
+    JobProgress progress{gate};
     // Guarded by the runner's mutex.
     JobState state = JobState::Queued;
     Clock::time_point started{}, ended{};
@@ -43,7 +44,8 @@ Status runBody(Job& job) noexcept
         HALFTONE_TRY(stream, device->makeStream());
         ResultWriter& results = job.request.results ? *job.request.results : nullResults();
         JobContext context{
-            *device, *stream, job.progress, results, CounterRng(job.request.seed), job.stop.get_token()};
+            *device,  *stream, job.progress, results, CounterRng(job.request.seed), job.stop.get_token(),
+            &job.gate};
         Status status = job.request.body(context);
         if (status) status = device->synchronize(*stream);
         return status;
@@ -62,6 +64,8 @@ public:
     ~Runner() override;
     JobId submit(JobRequest request) override;
     void cancel(JobId id) override;
+    void pause(JobId id) override;
+    void resume(JobId id) override;
     std::optional<JobSnapshot> snapshot(JobId id) const override;
     std::vector<JobSnapshot> snapshots() const override;
     Status wait(JobId id) override;
@@ -127,6 +131,25 @@ void Runner::cancel(JobId id)
         job = findLocked(id);
     }
     if (job) stopJob(job);
+}
+
+void Runner::pause(JobId id)
+{
+    const std::lock_guard lock(m_mutex);
+    const JobPtr job = findLocked(id);
+    // A waiting job has nothing to hold; held at its first step it would block those behind it.
+    if (!job || job->state != JobState::Running || job->gate.paused()) return;
+    job->gate.pause();
+    ++job->changes;
+}
+
+void Runner::resume(JobId id)
+{
+    const std::lock_guard lock(m_mutex);
+    const JobPtr job = findLocked(id);
+    if (!job || !job->gate.paused()) return;
+    job->gate.resume();
+    ++job->changes;
 }
 
 void Runner::stopJob(const JobPtr& job)
@@ -212,7 +235,10 @@ JobSnapshot Runner::snapshotOf(Job& job, Clock::time_point now)
     out.state = job.state;
     out.error = job.error;
     out.version = job.changes;
-    if (job.state != JobState::Queued) out.elapsed = (job.over() ? job.ended : now) - job.started;
+    // Nothing is held before the start: both ends are on the gate's clock.
+    if (job.state != JobState::Queued)
+        out.elapsed = job.gate.working(job.over() ? job.ended : now) - job.started;
+    out.paused = job.state == JobState::Running && job.gate.paused();
     job.progress.read(now, out);
     if (job.state != JobState::Running) out.remaining.reset();
     if (job.state == JobState::Succeeded) out.fraction = 1;

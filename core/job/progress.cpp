@@ -19,7 +19,7 @@ constexpr auto kFirstForecast = 500ms; // a forecast from less is noise
 void JobProgress::start(Clock::time_point now)
 {
     const std::lock_guard lock(m_mutex);
-    m_samples = {{now, m_shown}};
+    m_samples = {{m_gate.working(now), m_shown}};
 }
 
 void JobProgress::declare(std::span<const std::pair<std::string_view, double>> stages)
@@ -44,7 +44,7 @@ void JobProgress::declare(std::span<const std::pair<std::string_view, double>> s
 void JobProgress::enter(std::string_view stage, std::int64_t items)
 {
     const std::lock_guard lock(m_mutex);
-    sampleLocked(Clock::now());
+    sampleLocked(m_gate.working(Clock::now()));
     if (m_current < m_stages.size() && !m_stages[m_current].left) {
         m_stages[m_current].left = true;
         m_done += m_stages[m_current].weight;
@@ -65,7 +65,7 @@ void JobProgress::detail(std::string_view text)
 {
     const std::lock_guard lock(m_mutex);
     m_detail = text;
-    sampleLocked(Clock::now());
+    sampleLocked(m_gate.working(Clock::now()));
     ++m_changes;
 }
 
@@ -109,6 +109,7 @@ std::optional<std::chrono::nanoseconds> JobProgress::remainingLocked(Clock::time
 
 void JobProgress::read(Clock::time_point now, JobSnapshot& out)
 {
+    now = m_gate.working(now);
     const std::lock_guard lock(m_mutex);
     sampleLocked(now);
     out.fraction = m_shown;

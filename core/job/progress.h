@@ -15,12 +15,15 @@ namespace halftone {
 class JobProgress final : public Progress {
 public:
     using Clock = std::chrono::steady_clock;
+    /// Speed is measured on the gate's clock, so that a pause does not count.
+    explicit JobProgress(const PauseGate& gate) : m_gate(gate) {}
 
     void declare(std::span<const std::pair<std::string_view, double>> stages) override;
     void enter(std::string_view stage, std::int64_t items) override;
     void detail(std::string_view text) override;
     void advance(std::int64_t items = 1) noexcept override;
 
+    // Both take the time of day; the gate's pauses are taken out here.
     /// Starts the clock that the speed is measured by.
     void start(Clock::time_point now);
     /// Fills fraction, stage, remaining and version of a running job.
@@ -40,6 +43,7 @@ private:
     void sampleLocked(Clock::time_point now);
     std::optional<std::chrono::nanoseconds> remainingLocked(Clock::time_point now) const;
 
+    const PauseGate& m_gate;
     std::atomic<std::int64_t> m_items{0}; ///< all items of all stages; never reset
 
     std::mutex m_mutex; // guards all below

@@ -113,7 +113,8 @@ private:
     {
         HALFTONE_TRY(results, m_sink.begin(index));
         m_results.begin(index + 1, *results);
-        JobContext ctx{m_outer.device, m_outer.stream, m_progress, m_results, m_outer.rng, m_outer.stop};
+        JobContext ctx{m_outer.device, m_outer.stream, m_progress,   m_results,
+                       m_outer.rng,    m_outer.stop,   m_outer.pause};
         Status done = step(m_job.steps[index], ctx);
         // A step that can't be closed is not finished; its own error counts more than that of closing it.
         Status closed = m_sink.end(index, done);

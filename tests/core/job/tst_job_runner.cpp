@@ -321,6 +321,116 @@ private Q_SLOTS:
         QVERIFY(!runner->snapshot(id)->remaining.has_value());
     }
 
+    void aPausedJobStandsStill()
+    {
+        auto runner = JobRunner::make();
+        std::atomic<int> steps = 0;
+        std::binary_semaphore running(0);
+        const JobId id = runner->submit(request([&](JobContext& ctx) -> Status {
+            running.release();
+            while (steps < 1'000'000'000) {
+                HALFTONE_CHECK(ctx.checkpoint());
+                ++steps;
+                std::this_thread::sleep_for(1ms);
+            }
+            return Ok{};
+        }));
+        running.acquire();
+        QVERIFY(!runner->snapshot(id)->paused);
+        const std::uint64_t version = runner->snapshot(id)->version;
+        runner->pause(id);
+        QVERIFY(runner->snapshot(id)->paused);
+        QVERIFY(runner->snapshot(id)->version > version);
+        std::this_thread::sleep_for(20ms); // the step under way ends
+        const int before = steps;
+        const auto elapsed = runner->snapshot(id)->elapsed;
+        std::this_thread::sleep_for(50ms);
+        QCOMPARE(steps.load(), before);
+        QCOMPARE(runner->snapshot(id)->elapsed, elapsed);
+        QCOMPARE(runner->snapshot(id)->state, JobState::Running);
+        runner->resume(id);
+        QVERIFY(!runner->snapshot(id)->paused);
+        QVERIFY(QTest::qWaitFor([&] { return steps > before; }, 2000));
+        // Cancelling wakes it.
+        runner->pause(id);
+        std::this_thread::sleep_for(20ms);
+        QElapsedTimer timer;
+        timer.start();
+        runner->cancel(id);
+        const Status status = runner->wait(id);
+        QVERIFY2(timer.elapsed() < 100, qPrintable(QString::number(timer.elapsed())));
+        QCOMPARE(status.error().code(), Errc::Cancelled);
+        QVERIFY(!runner->snapshot(id)->paused);
+    }
+
+    void destructorEndsAPausedJob()
+    {
+        QElapsedTimer timer;
+        {
+            auto runner = JobRunner::make();
+            std::binary_semaphore running(0);
+            const JobId id = runner->submit(request([&](JobContext& ctx) {
+                running.release();
+                return untilStopped(ctx);
+            }));
+            running.acquire();
+            runner->pause(id);
+            std::this_thread::sleep_for(20ms);
+            timer.start();
+        }
+        QVERIFY(timer.elapsed() < 200);
+    }
+
+    void onlyARunningJobCanBePaused()
+    {
+        auto runner = JobRunner::make();
+        std::binary_semaphore running(0), go(0);
+        const JobId first = runner->submit(request([&](JobContext&) -> Status {
+            running.release();
+            go.acquire();
+            return Ok{};
+        }));
+        const JobId second = runner->submit(request([](JobContext& ctx) { return ctx.checkpoint(); }));
+        running.acquire();
+        runner->pause(second);
+        QVERIFY(!runner->snapshot(second)->paused);
+        runner->pause(9999);
+        runner->resume(9999);
+        go.release();
+        HALFTONE_VERIFY(runner->wait(second)); // not held by the pause that did nothing
+        HALFTONE_VERIFY(runner->wait(first));
+    }
+
+    void forecastLeavesPausesOut()
+    {
+        auto runner = JobRunner::make();
+        std::binary_semaphore halfway(0), looked(0);
+        const JobId id = runner->submit(request([&](JobContext& ctx) -> Status {
+            ctx.progress.enter("work", 100);
+            for (int i = 0; i < 60; ++i) {
+                std::this_thread::sleep_for(10ms); // stands for work
+                ctx.progress.advance();
+                if (i == 29) halfway.release();
+                HALFTONE_CHECK(ctx.checkpoint());
+            }
+            looked.acquire();
+            return Ok{};
+        }));
+        halfway.acquire();
+        runner->pause(id);
+        std::this_thread::sleep_for(700ms); // as long as all the work
+        runner->resume(id);
+        QVERIFY(QTest::qWaitFor([&] { return runner->snapshot(id)->fraction >= 0.6; }, 5000));
+        const auto s = runner->snapshot(id);
+        looked.release();
+        QVERIFY(s->remaining.has_value());
+        const double expected = static_cast<double>(s->elapsed.count()) * 40 / 60;
+        const auto told = static_cast<double>(s->remaining->count());
+        QVERIFY2(std::abs(told - expected) < 0.3 * expected, qPrintable(QString::number(told / expected)));
+        QVERIFY2(s->elapsed < 1200ms, qPrintable(QString::number(s->elapsed.count())));
+        HALFTONE_VERIFY(runner->wait(id));
+    }
+
     void destructorStopsEverything()
     {
         std::atomic<int> stopped = 0;
