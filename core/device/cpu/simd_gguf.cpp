@@ -25,7 +25,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 using Family = FormatDesc::Family;
 
-inline constexpr std::int64_t kBatchBlocks = 128; // at most; 8192 bytes of input, as prefetchNext() takes it
+inline constexpr std::int64_t kBatchBlocks = 128; // at most
 
 /// What tells the families apart: bytes before the codes, bits, and whether a minimum is stored.
 template <Family> struct Traits;

@@ -62,24 +62,31 @@ HWY_INLINE std::int32_t offsetOf(const GridJob& job)
     return job.rule == GridRule::Asym ? 0 : 1 << (job.bits - 1);
 }
 
-/// Codes of n elements, one byte each.
+/// Codes of n elements, one byte each, n a multiple of kStep.
 template <class Source>
-HWY_INLINE void encode(const typename Source::Bits* in, std::int64_t n, const GridCoder& coder,
-                       std::uint8_t* out)
+HWY_INLINE void encodeSteps(const typename Source::Bits* in, std::int64_t n, const GridCoder& coder,
+                            std::uint8_t* out)
 {
-    using Bits = typename Source::Bits;
-    const Tag<std::uint8_t> d8;
-    std::int64_t i = 0;
-    for (; i + kStep <= n; i += kStep) {
+    HWY_UNROLL(4)
+    for (std::int64_t i = 0; i < n; i += kStep) {
         prefetchNext(in + i);
-        hn::StoreU(codesOf<Source>(in + i, coder), d8, out + i);
+        hn::StoreU(codesOf<Source>(in + i, coder), Tag<std::uint8_t>(), out + i);
     }
-    if (i == n) return;
-    Bits rest[kStep] = {};
+}
+
+/// Codes of any number of elements. Not written out at each call: little time passes here.
+template <class Source>
+HWY_NOINLINE void encodeAny(const typename Source::Bits* in, std::int64_t n, const GridCoder coder,
+                            std::uint8_t* out)
+{
+    const std::int64_t whole = n / kStep * kStep, rest = n - whole;
+    encodeSteps<Source>(in, whole, coder, out);
+    if (rest == 0) return;
+    typename Source::Bits bits[kStep] = {};
     alignas(kStep) std::uint8_t codes[kStep];
-    std::memcpy(rest, in + i, static_cast<std::size_t>(n - i) * sizeof(Bits));
-    hn::Store(codesOf<Source>(rest, coder), d8, codes);
-    std::memcpy(out + i, codes, static_cast<std::size_t>(n - i));
+    std::memcpy(bits, in + whole, static_cast<std::size_t>(rest) * sizeof bits[0]);
+    hn::Store(codesOf<Source>(bits, coder), Tag<std::uint8_t>(), codes);
+    std::memcpy(out + whole, codes, static_cast<std::size_t>(rest));
 }
 
 /// Collects codes and writes them packed, whole 32-bit words at a time.
@@ -149,18 +156,24 @@ bool quantizeGroups(const GridJob& job, const typename Source::Bits* in, std::in
         if (columns <= kBatchColumns) {
             std::uint8_t* codes = sink.room();
             const Bits* from = in;
-            for (std::int64_t g = 0; g + 1 < groups; ++g, from += group, codes += group) {
+            const std::int64_t whole = kGroup != 0 && last == kGroup ? groups : groups - 1;
+            for (std::int64_t g = 0; g < whole; ++g, from += group, codes += group) {
                 coder.choose<kAsym>(grids, g);
-                encode<Source>(from, group, coder, codes);
+                if constexpr (kGroup != 0)
+                    encodeSteps<Source>(from, kGroup, coder, codes);
+                else
+                    encodeAny<Source>(from, group, coder, codes);
             }
-            coder.choose<kAsym>(grids, groups - 1);
-            encode<Source>(from, last, coder, codes);
+            if (whole < groups) {
+                coder.choose<kAsym>(grids, whole);
+                encodeAny<Source>(from, last, coder, codes);
+            }
             sink.commit(columns);
         } else { // one large group
             coder.choose<kAsym>(grids, 0);
             for (std::int64_t from = 0; from < columns; from += kBatchColumns) {
                 const std::int64_t piece = std::min(columns - from, kBatchColumns);
-                encode<Source>(in + from, piece, coder, sink.room());
+                encodeAny<Source>(in + from, piece, coder, sink.room());
                 sink.commit(piece);
             }
         }
@@ -191,7 +204,7 @@ void encodeOne(const GridJob& job, const typename Source::Bits* in, std::int64_t
     const GridCoder coder(job, inverseOf(point.scale), point.zero + offsetOf(job));
     for (; n > 0; n -= kBatchColumns, in += kBatchColumns) {
         const std::int64_t piece = std::min(n, kBatchColumns);
-        encode<Source>(in, piece, coder, sink.room());
+        encodeAny<Source>(in, piece, coder, sink.room());
         sink.commit(piece);
     }
     sink.finish();

@@ -172,16 +172,17 @@ HWY_INLINE VBytes codesOf(const typename Source::Bits* p, const Coder& coder)
     return Source::ordered(coder.bytes(low, high));
 }
 
-/// Bytes of input that the block kernels read twice in a row, from the first cache.
-inline constexpr std::int64_t kBatchBytes = 8192;
+/// Bytes of input that the block kernels read twice in a row. Small, so that reading for the first time,
+/// which waits for memory, and for the second, which does not, alternate faster than the memory answers.
+inline constexpr std::int64_t kBatchBytes = 2048;
 
-/// Asks for kStep elements one batch ahead. The processor's own prefetching stops while a batch is read for
-/// the second time; without this the memory would rest during half of the work.
+/// Asks for the kStep elements that lie two batches ahead. The processor's own prefetching stops while a
+/// batch is read for the second time; without this the memory would rest during half of the work.
 template <class Bits> HWY_INLINE void prefetchNext(const Bits* p)
 {
-    hwy::Prefetch(reinterpret_cast<const char*>(p) + kBatchBytes);
-    if constexpr (kStep * sizeof(Bits) > 64)
-        hwy::Prefetch(reinterpret_cast<const char*>(p) + kBatchBytes + 64);
+    const auto* ahead = reinterpret_cast<const char*>(p) + 2 * kBatchBytes;
+    hwy::Prefetch(ahead);
+    if constexpr (kStep * sizeof(Bits) > 64) hwy::Prefetch(ahead + 64);
 }
 
 } // namespace halftone::cpu::HWY_NAMESPACE
