@@ -50,6 +50,10 @@ public:
     virtual Result<PackedTensor> packed(const WeightInfo& info) const = 0;
     virtual void release(const WeightInfo& info) const = 0;
     virtual Status intact(const WeightInfo& info) const = 0;
+    /// An error met while working on one weight, with the weight's name. A numeric one also gets the file
+    /// and, where the weight holds NaN or Inf, the row and column in the whole of it with the remedy:
+    /// methods see pieces and name rows inside them.
+    Error placed(const WeightInfo& info, Error error) const;
 };
 
 } // namespace halftone

@@ -89,11 +89,9 @@ Status QuantizeMethod::run(const MethodInput& input, const ParamList& params, Jo
             ctx.progress.advance();
             continue;
         }
-        const auto where = "tensor " + info.name;
-        auto source = weights.source(info, ctx.device, ctx.stop);
-        if (!source) return std::move(source).error().in(where);
-        auto done = quantizeAndMeasure(*this, *source, *c.format, params, ctx);
-        if (!done) return std::move(done).error().in(where);
+        HALFTONE_TRY(source, weights.source(info, ctx.device, ctx.stop));
+        auto done = quantizeAndMeasure(*this, source, *c.format, params, ctx);
+        if (!done) return weights.placed(info, std::move(done).error());
         HALFTONE_CHECK(weights.intact(info));
         weights.release(info);
         HALFTONE_CHECK(table.add(roles[index], {info.name, c.format->name(), info.count(), info.bytes,

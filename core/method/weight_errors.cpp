@@ -2,6 +2,7 @@
 #include "core/method/weight_errors.h"
 
 #include "core/method/method.h"
+#include "core/method/weight_columns.h"
 
 #include <algorithm>
 #include <array>
@@ -34,50 +35,41 @@ Tensor planeRows(const Tensor& plane, std::int64_t rows, std::int64_t begin, std
 TableSchema weightTableSchema()
 {
     using Type = Column::Type;
-    return {"weights",
-            "Cost and error of each weight.",
-            {{"name", Type::Name, "", "Name of the weight in the output."},
-             {"id", Type::Name, "", "Stable id, independent of container and sharding."},
-             {"layer", Type::Integer, "", "Layer, or -1."},
-             {"class", Type::Name, "", "Class of its role in the network."},
-             {"format", Type::Name, "", "Format it was written in."},
-             {"elements", Type::Integer, "", "Number of values."},
-             {"bytes_before", Type::Integer, "B", "Bytes in the source."},
-             {"bytes_after", Type::Integer, "B", "Bytes in the output, with scales."},
-             {"bits_per_weight", Type::Real, "bit", "8 bytes_after / elements."},
-             {"mse", Type::Real, "", "Mean square error."},
-             {"nmse", Type::Real, "", "Noise over signal."},
-             {"sqnr_db", Type::Real, "dB", "Signal to quantization noise ratio."},
-             {"max_error", Type::Real, "", "Largest absolute error."},
-             {"crest_factor", Type::Real, "", "Largest absolute value over the root mean square."},
-             {"clipped", Type::Integer, "", "Values beyond the ends of the grid."},
-             {"underflowed", Type::Integer, "", "Values other than 0 that read back as 0."}}};
+    return {"weights", "Cost and error of each weight.",
+            joinColumns({weightColumns(),
+                         {{"format", Type::Name, "", "Format it was written in."},
+                          {"elements", Type::Integer, "", "Number of values."},
+                          {"bytes_before", Type::Integer, "B", "Bytes in the source."},
+                          {"bytes_after", Type::Integer, "B", "Bytes in the output, with scales."},
+                          {"bits_per_weight", Type::Real, "bit", "8 bytes_after / elements."}},
+                         errorColumns()})};
 }
 
 std::vector<FigureSpec> weightFigures()
 {
-    FigureSpec bars{"weight_sqnr", "Signal to noise by weight", "bars", {}, {}, {}, {}, {}};
-    bars.x = {"Weight", "", false};
-    bars.y = {"SQNR", "dB", false};
-    Trace byWeight;
-    byWeight.label = "SQNR";
-    byWeight.table = "weights";
-    byWeight.x = "name";
-    byWeight.y = "sqnr_db";
-    byWeight.text = "name";
-    byWeight.mark = Trace::Mark::Bars;
-    bars.traces.push_back(byWeight);
-    bars.caption = "Signal to quantization noise ratio of each weight; higher is better.";
-
-    FigureSpec crest{"weight_crest", "Crest factor against error", "scatter", {}, {}, {}, {}, {}};
-    crest.x = {"Crest factor", "", true};
-    crest.y = {"SQNR", "dB", false};
+    const Trace byWeight{.label = "SQNR",
+                         .table = "weights",
+                         .x = "name",
+                         .y = "sqnr_db",
+                         .text = "name",
+                         .mark = Trace::Mark::Bars};
     Trace points = byWeight;
     points.x = "crest_factor";
     points.mark = Trace::Mark::Points;
-    crest.traces.push_back(points);
-    crest.caption = "Weights with a few large values (right) lose more in uniform grids.";
-    return {bars, crest};
+    return {{.id = "weight_sqnr",
+             .title = "Signal to noise by weight",
+             .kind = "bars",
+             .x = {"Weight"},
+             .y = {"SQNR", "dB"},
+             .traces = {byWeight},
+             .caption = "Signal to quantization noise ratio of each weight; higher is better."},
+            {.id = "weight_crest",
+             .title = "Crest factor against error",
+             .kind = "scatter",
+             .x = {.label = "Crest factor", .log = true},
+             .y = {"SQNR", "dB"},
+             .traces = {points},
+             .caption = "Weights with a few large values (right) lose more in uniform grids."}};
 }
 
 Result<WeightErrorTable> WeightErrorTable::open(ResultWriter& results)
@@ -90,25 +82,16 @@ Result<WeightErrorTable> WeightErrorTable::open(ResultWriter& results)
 
 Status WeightErrorTable::add(const WeightRole& role, const WeightErrorRow& row)
 {
-    const auto& s = row.stats;
-    const auto count = static_cast<double>(row.elements);
-    const std::array values{m_table->nameId(0, row.name),
-                            m_table->nameId(1, role.id),
-                            static_cast<double>(role.layer),
-                            m_table->nameId(3, nameOf(role.roleClass)),
-                            m_table->nameId(4, row.format),
-                            count,
-                            static_cast<double>(row.bytesBefore),
-                            static_cast<double>(row.bytesAfter),
-                            row.elements == 0 ? 0 : 8.0 * static_cast<double>(row.bytesAfter) / count,
-                            s.mse(),
-                            s.normalisedMse(),
-                            s.sqnr(),
-                            s.maxError,
-                            s.crestFactor(),
-                            static_cast<double>(s.clipped),
-                            static_cast<double>(s.underflowed)};
-    return m_table->append(values);
+    const auto count = static_cast<double>(row.elements), bytes = static_cast<double>(row.bytesAfter);
+    return TableRow(*m_table)
+        .weight(row.name, role)
+        .name(row.format)
+        .number(row.elements)
+        .number(static_cast<double>(row.bytesBefore))
+        .number(bytes)
+        .number(row.elements == 0 ? 0 : 8.0 * bytes / count)
+        .errors(row.stats)
+        .append();
 }
 
 Tensor asMatrix(const Tensor& tensor)

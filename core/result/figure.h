@@ -32,32 +32,34 @@ struct TableSchema {
 };
 
 struct Axis {
-    std::string label, unit;
+    std::string label{}, unit{};
     bool log = false;
 };
+
+// Members have initialisers so that the compiler lets designated ones leave any of them out.
 
 /// Which columns of which table make one mark of a picture. Rectangles take their sizes from y (from x when
 /// y is empty); bars of a histogram stand around x.
 struct Trace {
     enum class Mark : std::uint8_t { Line, Points, Bars, Cells, Rectangles };
-    std::string label;
-    std::string table;
-    std::string x, y; ///< columns
-    std::string z;    ///< cells: the value; rectangles: their class (a Name column); else empty
-    std::string text; ///< a Name column that names each point, cell or rectangle; may be empty
+    std::string label{};
+    std::string table{};
+    std::string x{}, y{}; ///< columns
+    std::string z{};      ///< cells: the value; rectangles: their class (a Name column); else empty
+    std::string text{};   ///< a Name column that names each point, cell or rectangle; may be empty
     Mark mark = Mark::Line;
-    std::string where; ///< a Name column, with `is`: only the rows of this name
-    std::string is;
+    std::string where{}; ///< a Name column, with `is`: only the rows of this name
+    std::string is{};
     bool hull = false; ///< points: also draw the lower-right or upper-left hull as a line
 };
 
 /// A picture without a toolkit: which columns go on which axis. Views draw it; SVG, PNG and CSV read it.
 struct FigureSpec {
-    std::string id, title;
-    std::string kind; ///< "curve", "scatter", "bars", "histogram", "heatmap", "treemap", "pareto"
-    Axis x, y, z;
-    std::vector<Trace> traces;
-    std::string caption; ///< one line made from the numbers; the text a screen reader says first
+    std::string id{}, title{};
+    std::string kind{}; ///< "curve", "scatter", "bars", "histogram", "heatmap", "treemap", "pareto"
+    Axis x{}, y{}, z{};
+    std::vector<Trace> traces{};
+    std::string caption{}; ///< one line made from the numbers; the text a screen reader says first
 };
 
 HALFTONE_API std::string toJson(const FigureSpec& spec);

@@ -2,6 +2,7 @@
 #include "core/session/job_file.h"
 
 #include "core/base/text.h"
+#include "core/method/weight_columns.h"
 
 #include <array>
 #include <fmt/format.h>
@@ -15,16 +16,12 @@ using Type = Column::Type;
 
 TableSchema tensorSchema()
 {
-    return {"tensors",
-            "The weights of the checkpoint, as they are stored.",
-            {{"name", Type::Name, "", "Name of the weight."},
-             {"id", Type::Name, "", "Stable id, independent of container and sharding."},
-             {"layer", Type::Integer, "", "Layer, or -1."},
-             {"class", Type::Name, "", "Class of its role in the network."},
-             {"type", Type::Name, "", "How it is stored."},
-             {"elements", Type::Integer, "", "Number of values."},
-             {"bytes", Type::Integer, "B", "Bytes of all its parts."},
-             {"bits_per_weight", Type::Real, "bit", "8 bytes / elements."}}};
+    return {"tensors", "The weights of the checkpoint, as they are stored.",
+            joinColumns({weightColumns(),
+                         {{"type", Type::Name, "", "How it is stored."},
+                          {"elements", Type::Integer, "", "Number of values."},
+                          {"bytes", Type::Integer, "B", "Bytes of all its parts."},
+                          {"bits_per_weight", Type::Real, "bit", "8 bytes / elements."}}})};
 }
 
 TableSchema layerSchema()
@@ -50,47 +47,37 @@ double bitsOf(std::uint64_t bytes, std::int64_t elements)
 
 FigureSpec treemapFigure(const Model& model)
 {
-    FigureSpec f;
-    f.id = "size_treemap";
-    f.title = "Where the bytes are";
-    f.kind = "treemap";
-    f.x = {"Size", "B", false};
-    Trace t;
-    t.table = "tensors";
-    t.x = "bytes";
-    t.y = "bytes";
-    t.z = "class";
-    t.text = "name";
-    t.mark = Trace::Mark::Rectangles;
-    f.traces.push_back(t);
-    f.caption = model.summary();
-    return f;
+    return {.id = "size_treemap",
+            .title = "Where the bytes are",
+            .kind = "treemap",
+            .x = {"Size", "B"},
+            .traces = {{.table = "tensors",
+                        .x = "bytes",
+                        .y = "bytes",
+                        .z = "class",
+                        .text = "name",
+                        .mark = Trace::Mark::Rectangles}},
+            .caption = model.summary()};
 }
 
 FigureSpec layerFigure(const std::map<int, LayerSum>& layers)
 {
-    FigureSpec f;
-    f.id = "bytes_by_layer";
-    f.title = "Size by layer";
-    f.kind = "bars";
-    f.x = {"Layer", "", false};
-    f.y = {"Size", "B", false};
-    Trace t;
-    t.label = "Bytes";
-    t.table = "layers";
-    t.x = "layer";
-    t.y = "bytes";
-    t.mark = Trace::Mark::Bars;
-    f.traces.push_back(t);
     const auto outside = layers.find(-1);
     std::uint64_t all = 0;
     for (const auto& [layer, sum] : layers)
         all += sum.bytes;
     const std::uint64_t rest = outside == layers.end() ? 0 : outside->second.bytes;
-    f.caption =
-        fmt::format("{} in all; {} belong to no layer (embedding, head, last norm; shown as layer -1).",
-                    humanBytes(all), humanBytes(rest));
-    return f;
+    return {
+        .id = "bytes_by_layer",
+        .title = "Size by layer",
+        .kind = "bars",
+        .x = {"Layer"},
+        .y = {"Size", "B"},
+        .traces =
+            {{.label = "Bytes", .table = "layers", .x = "layer", .y = "bytes", .mark = Trace::Mark::Bars}},
+        .caption =
+            fmt::format("{} in all; {} belong to no layer (embedding, head, last norm; shown as layer -1).",
+                        humanBytes(all), humanBytes(rest))};
 }
 
 } // namespace
@@ -104,11 +91,13 @@ Status runOverview(const Model& model, JobContext& ctx)
     for (const auto& role : model.roles()) {
         HALFTONE_CHECK(ctx.checkpoint());
         const auto& info = all[role.weight];
-        const std::array row{table->nameId(0, info.name),     table->nameId(1, role.id),
-                             static_cast<double>(role.layer), table->nameId(3, nameOf(role.roleClass)),
-                             table->nameId(4, info.type),     static_cast<double>(info.count()),
-                             static_cast<double>(info.bytes), info.bitsPerWeight()};
-        HALFTONE_CHECK(table->append(row));
+        HALFTONE_CHECK(TableRow(*table)
+                           .weight(info.name, role)
+                           .name(info.type)
+                           .number(info.count())
+                           .number(static_cast<double>(info.bytes))
+                           .number(info.bitsPerWeight())
+                           .append());
         auto& sum = layers[role.layer];
         ++sum.tensors;
         sum.elements += info.count();

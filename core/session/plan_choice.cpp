@@ -266,9 +266,10 @@ Result<KeptAs> keepAs(const WeightInfo& info, Container from, Container to, std:
     const bool vector = info.shape.rank() < 2;
     if (info.format != nullptr) {
         if (from == to) return out;
-        out.convertTo = wanted.value_or(to == Container::Gguf ? DType::F16 : DType::F32);
-        out.note = fmt::format("{} is {} in the source and becomes {}", info.name, info.type,
-                               nameOf(*out.convertTo));
+        // F32 would be exact, and many times as large as what was chosen once; BF16 can't overflow.
+        out.convertTo = wanted.value_or(to == Container::Gguf ? DType::F16 : DType::BF16);
+        out.note = fmt::format("{} is {} in the source and becomes {}{}", info.name, info.type,
+                               nameOf(*out.convertTo), wanted ? "" : " (keep-dtype=f32 is exact)");
         return out;
     }
     DType dtype = info.plain.value_or(DType::U8);

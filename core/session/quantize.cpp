@@ -2,7 +2,6 @@
 #include "core/session/quantize.h"
 
 #include "core/method/weight_errors.h"
-#include "core/numeric/convert.h"
 #include "core/session/output_place.h"
 #include "core/session/plan.h"
 #include "core/session/quantize_check.h"
@@ -10,7 +9,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <fmt/format.h>
 #include <new>
 #include <utility>
@@ -20,22 +18,6 @@ namespace halftone {
 namespace {
 
 using How = PlannedOutput::How;
-
-// Where a source is not finite: methods see pieces and name rows inside them, so the place is looked up
-// again in the whole weight.
-std::string nonFinitePlace(const Tensor& source)
-{
-    const std::int64_t rows = source.shape().rows(), cols = source.shape().cols();
-    std::vector<float> row(static_cast<std::size_t>(cols));
-    for (std::int64_t r = 0; r < rows; ++r) {
-        toFloats(source.dtype(), source.bytes(), static_cast<std::uint64_t>(r * cols), row);
-        const auto bad = std::find_if(row.begin(), row.end(), [](float x) { return !std::isfinite(x); });
-        if (bad != row.end())
-            return fmt::format("{} at row {}, column {}", std::isnan(*bad) ? "NaN" : "Inf", r,
-                               bad - row.begin());
-    }
-    return {};
-}
 
 class Run {
 public:
@@ -88,7 +70,7 @@ private:
                                                       : writeKept(*m_writer, output, m_weights, info, m_ctx);
             // A file that was cut meanwhile reads as zeros: that error comes first.
             HALFTONE_CHECK(m_weights.intact(info));
-            if (!done) return std::move(done).error().in("tensor " + info.name);
+            if (!done) return m_weights.placed(info, std::move(done).error());
             m_weights.release(info);
             m_ctx.progress.advance(static_cast<std::int64_t>(planned.bytesBefore));
         }
@@ -99,28 +81,15 @@ private:
                     WeightErrorTable& table)
     {
         HALFTONE_TRY(source, m_weights.source(info, m_ctx.device, m_ctx.stop));
-        auto made = quantizeAndMeasure(*m_request.method, source, *planned.format, planned.params, m_ctx);
-        if (!made) return explain(std::move(made).error(), info);
-        HALFTONE_TRY(planes, hostPlanes(made->packed, output, m_ctx));
+        HALFTONE_TRY(made,
+                     quantizeAndMeasure(*m_request.method, source, *planned.format, planned.params, m_ctx));
+        HALFTONE_TRY(planes, hostPlanes(made.packed, output, m_ctx));
         HALFTONE_CHECK(writePlanes(*m_writer, output, planes));
         m_written.push_back({planned.name, planned.format, planes.hash(), info.count()});
         WeightRole role = m_request.model->roles()[planned.weight];
         role.id = planned.id;
         return table.add(role, {planned.name, planned.format->name(), info.count(), planned.bytesBefore,
-                                planned.bytesAfter, made->stats});
-    }
-
-    Error explain(Error error, const WeightInfo& info)
-    {
-        if (error.code() != Errc::Numeric) return error;
-        auto source = m_weights.source(info, cpuDevice(), m_ctx.stop);
-        if (!source) return error;
-        const std::string place = nonFinitePlace(*source);
-        if (place.empty()) return error;
-        return {Errc::Numeric,
-                fmt::format("{}: no grid can hold it; repair the checkpoint, or keep this tensor as it "
-                            "is with skip={}",
-                            place, info.name)};
+                                planned.bytesAfter, made.stats});
     }
 
     const QuantizeRequest& m_request;

@@ -59,11 +59,13 @@ const ParamTable<Params>& table()
                          "group is short, which other runtimes refuse.",
                  .level = Level::Advanced,
                  .choices = {"keep", "short-group"}});
-        t.field(&Params::keptDType, {.key = "keep-dtype",
-                                     .label = "Type of the others",
-                                     .help = "Number type of the weights that are not quantized.",
-                                     .level = Level::Advanced,
-                                     .choices = {"source", "bf16", "f16", "f32"}});
+        t.field(&Params::keptDType,
+                {.key = "keep-dtype",
+                 .label = "Type of the others",
+                 .help = "Number type of the weights that are not quantized; source keeps "
+                         "theirs, or takes a half for blocks the output can't hold.",
+                 .level = Level::Advanced,
+                 .choices = {"source", "bf16", "f16", "f32"}});
         t.field(
             &Params::overrides,
             {.key = "overrides",

@@ -125,7 +125,7 @@ public:
             HALFTONE_CHECK(m_ctx.checkpoint());
             const auto& info = m_weights.all()[m_swept[w]];
             auto done = measure(w, info);
-            if (!done) return std::move(done).error().in("tensor " + info.name);
+            if (!done) return m_weights.placed(info, std::move(done).error());
             HALFTONE_CHECK(m_weights.intact(info));
             m_weights.release(info);
         }
@@ -325,23 +325,19 @@ private:
     Status figure(std::string_view id, std::string_view title, std::string_view x, const Axis& xAxis,
                   std::string_view y, const Axis& yAxis, const std::string& caption)
     {
-        FigureSpec f;
-        f.id = id;
-        f.title = title;
-        f.kind = "pareto";
-        f.x = xAxis;
-        f.y = yAxis;
-        Trace t;
-        t.label = "Settings";
-        t.table = "pareto";
-        t.x = x;
-        t.y = y;
-        t.text = "label";
-        t.mark = Trace::Mark::Points;
-        t.hull = true;
-        f.traces.push_back(t);
-        f.caption = caption;
-        return m_ctx.results.figure(f);
+        return m_ctx.results.figure({.id = std::string(id),
+                                     .title = std::string(title),
+                                     .kind = "pareto",
+                                     .x = xAxis,
+                                     .y = yAxis,
+                                     .traces = {{.label = "Settings",
+                                                 .table = "pareto",
+                                                 .x = std::string(x),
+                                                 .y = std::string(y),
+                                                 .text = "label",
+                                                 .mark = Trace::Mark::Points,
+                                                 .hull = true}},
+                                     .caption = caption});
     }
 
     const SweepRequest& m_request;

@@ -53,6 +53,7 @@ int hexDigit(char c)
 } // namespace
 
 Lock::Lock() : m_lock(libraryMutex()) { H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr); }
+Lock::~Lock() { H5Eclear2(H5E_DEFAULT); }
 
 Handle group(Hid id) { return {id, H5Gclose}; }
 Handle dataset(Hid id) { return {id, H5Dclose}; }

@@ -16,10 +16,14 @@ namespace halftone::hdf5 {
 using Hid = std::int64_t;
 
 /// Held around each use of the library: this build of HDF5 is serial. Also keeps the library from printing
-/// its error stack, whose text goes into our Errors instead.
+/// its error stack, whose text goes into our Errors instead, and empties it at the end: the stack of a
+/// thread that is gone would keep the library from closing at exit.
 class HALFTONE_API Lock {
 public:
     Lock();
+    ~Lock();
+    Lock(const Lock&) = delete;
+    Lock& operator=(const Lock&) = delete;
 
 private:
     std::unique_lock<std::mutex> m_lock;

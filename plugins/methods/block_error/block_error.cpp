@@ -176,7 +176,7 @@ public:
         const auto& info = infoOf(index);
         m_ctx.progress.detail(roleOf(index).id);
         auto done = measureWeight(index, formats, close);
-        if (!done) return std::move(done).error().in("tensor " + info.name);
+        if (!done) return m_model.weights()->placed(info, std::move(done).error());
         m_model.weights()->release(info);
         return m_model.weights()->intact(info);
     }
@@ -370,7 +370,7 @@ Status BlockErrorMethod::run(const MethodInput& input, const ParamList& params, 
         HALFTONE_CHECK(
             ctx.results.line(LogLevel::Info, fmt::format("map of the worst weight, {}", worst.name)));
         if (auto done = run.map(*run.worst(), formats.front()); !done)
-            return std::move(done).error().in("tensor " + worst.name);
+            return input.model->weights()->placed(worst, std::move(done).error());
     }
     return Ok{};
 }

@@ -2,6 +2,7 @@
 #include "plugins/methods/block_error/error_tables.h"
 
 #include "core/base/checked.h"
+#include "core/method/weight_columns.h"
 
 #include <algorithm>
 #include <array>
@@ -14,11 +15,12 @@ namespace {
 
 using Type = Column::Type;
 
-void addErrorColumns(TableSchema& schema)
+/// Of a cell: it shows the worst of its blocks, and has no noise over signal of its own.
+void addCellColumns(TableSchema& schema)
 {
-    schema.columns.push_back({"mse", Type::Real, "", "Mean square error; in a cell, of its worst block."});
+    schema.columns.push_back({"mse", Type::Real, "", "Mean square error of the worst block."});
     schema.columns.push_back(
-        {"sqnr_db", Type::Real, "dB", "Signal to quantization noise ratio; in a cell, the smallest."});
+        {"sqnr_db", Type::Real, "dB", "The smallest signal to quantization noise ratio of a block."});
     schema.columns.push_back({"max_error", Type::Real, "", "Largest absolute error."});
     schema.columns.push_back(
         {"crest_factor", Type::Real, "", "Largest absolute value over the root mean square."});
@@ -26,54 +28,38 @@ void addErrorColumns(TableSchema& schema)
     schema.columns.push_back({"underflowed", Type::Integer, "", "Values other than 0 that read back as 0."});
 }
 
-Trace traceOf(std::string_view table, std::string_view x, std::string_view y, Trace::Mark mark)
+/// The rows of one map, or of all.
+Trace mapTrace(Trace trace, std::string_view map)
 {
-    Trace t;
-    t.table = table;
-    t.x = x;
-    t.y = y;
-    t.mark = mark;
-    return t;
+    trace.label = map;
+    if (!map.empty()) trace.where = "map";
+    trace.is = map;
+    return trace;
 }
 
-FigureSpec figureOf(std::string_view id, std::string_view title, std::string_view kind, Axis x, Axis y)
+std::string titleOf(const std::string& what, std::string_view map)
 {
-    FigureSpec f;
-    f.id = id;
-    f.title = title;
-    f.kind = kind;
-    f.x = std::move(x);
-    f.y = std::move(y);
-    return f;
+    return map.empty() ? what : what + " of " + std::string(map);
 }
 
 } // namespace
 
 TableSchema tensorSchema()
 {
-    TableSchema s{"tensor_error",
-                  "Error of each weight in each format.",
-                  {{"name", Type::Name, "", "Name of the weight."},
-                   {"id", Type::Name, "", "Stable id."},
-                   {"layer", Type::Integer, "", "Layer, or -1."},
-                   {"class", Type::Name, "", "Class of its role in the network."},
-                   {"format", Type::Name, "", "Number format, or \"stored\"."},
-                   {"elements", Type::Integer, "", "Number of values."},
-                   {"bits_per_weight", Type::Real, "bit", "Bits a value, with scales."},
-                   {"nmse", Type::Real, "", "Noise over signal."}}};
-    addErrorColumns(s);
-    return s;
+    return {"tensor_error", "Error of each weight in each format.",
+            joinColumns({weightColumns(),
+                         {{"format", Type::Name, "", "Number format, or \"stored\"."},
+                          {"elements", Type::Integer, "", "Number of values."},
+                          {"bits_per_weight", Type::Real, "bit", "Bits a value, with scales."}},
+                         errorColumns()})};
 }
 
 TableSchema rowSchema()
 {
-    TableSchema s{"row_error",
-                  "Error of each row of the weights that were looked at closely.",
-                  {{"map", Type::Name, "", "Weight and format."},
-                   {"row", Type::Integer, "", "Row: an output channel."},
-                   {"nmse", Type::Real, "", "Noise over signal."}}};
-    addErrorColumns(s);
-    return s;
+    return {"row_error", "Error of each row of the weights that were looked at closely.",
+            joinColumns({{{"map", Type::Name, "", "Weight and format."},
+                          {"row", Type::Integer, "", "Row: an output channel."}},
+                         errorColumns()})};
 }
 
 TableSchema blockSchema()
@@ -87,70 +73,77 @@ TableSchema blockSchema()
                    {"blocks", Type::Integer, "", "Blocks along a row in the cell."},
                    {"worst_row", Type::Integer, "", "Row of the worst block in the cell."},
                    {"worst_block", Type::Integer, "", "Place of the worst block along its row."}}};
-    addErrorColumns(s);
+    addCellColumns(s);
     return s;
 }
 
 std::vector<FigureSpec> tensorFigures()
 {
-    auto bars =
-        figureOf("error_by_tensor", "Error by weight", "bars", {"Weight", "", false}, {"SQNR", "dB", false});
-    auto t = traceOf("tensor_error", "name", "sqnr_db", Trace::Mark::Bars);
-    t.label = "SQNR";
-    t.text = "name";
-    bars.traces.push_back(t);
-    bars.caption = "Signal to quantization noise ratio of each weight; higher is better.";
-    auto crest = figureOf("crest_scatter", "Outliers and error", "scatter", {"Crest factor", "", true},
-                          {"SQNR", "dB", false});
-    t.x = "crest_factor";
-    t.mark = Trace::Mark::Points;
-    crest.traces.push_back(t);
-    crest.caption = "Weights with a few large values (right) lose more in uniform grids.";
-    return {bars, crest};
+    const Trace byName{.label = "SQNR",
+                       .table = "tensor_error",
+                       .x = "name",
+                       .y = "sqnr_db",
+                       .text = "name",
+                       .mark = Trace::Mark::Bars};
+    Trace byCrest = byName;
+    byCrest.x = "crest_factor";
+    byCrest.mark = Trace::Mark::Points;
+    return {{.id = "error_by_tensor",
+             .title = "Error by weight",
+             .kind = "bars",
+             .x = {"Weight"},
+             .y = {"SQNR", "dB"},
+             .traces = {byName},
+             .caption = "Signal to quantization noise ratio of each weight; higher is better."},
+            {.id = "crest_scatter",
+             .title = "Outliers and error",
+             .kind = "scatter",
+             .x = {.label = "Crest factor", .log = true},
+             .y = {"SQNR", "dB"},
+             .traces = {byCrest},
+             .caption = "Weights with a few large values (right) lose more in uniform grids."}};
 }
 
 FigureSpec formatFigure()
 {
-    auto f = figureOf("format_scatter", "Formats", "scatter", {"Bits per weight", "bit", false},
-                      {"SQNR", "dB", false});
-    auto t = traceOf("tensor_error", "bits_per_weight", "sqnr_db", Trace::Mark::Points);
-    t.label = "Weight in a format";
-    t.text = "format";
-    f.traces.push_back(t);
-    f.caption = "Every weight in every format: what a bit buys.";
-    return f;
+    return {.id = "format_scatter",
+            .title = "Formats",
+            .kind = "scatter",
+            .x = {"Bits per weight", "bit"},
+            .y = {"SQNR", "dB"},
+            .traces = {{.label = "Weight in a format",
+                        .table = "tensor_error",
+                        .x = "bits_per_weight",
+                        .y = "sqnr_db",
+                        .text = "format",
+                        .mark = Trace::Mark::Points}},
+            .caption = "Every weight in every format: what a bit buys."};
 }
 
 FigureSpec mapFigure(std::string_view id, std::string_view map)
 {
-    auto f = figureOf(id, "Block error", "heatmap", {"Block", "", false}, {"Row", "", false});
-    if (!map.empty()) f.title += " of " + std::string(map);
-    f.z = {"Mean square error", "", true};
-    auto t = traceOf("block_error", "block", "row", Trace::Mark::Cells);
-    t.z = "mse";
-    t.label = map;
-    if (!map.empty()) {
-        t.where = "map";
-        t.is = map;
-    }
-    f.traces.push_back(t);
-    f.caption = "Mean square error of each block; a cell of several blocks shows the worst of them.";
-    return f;
+    return {
+        .id = std::string(id),
+        .title = titleOf("Block error", map),
+        .kind = "heatmap",
+        .x = {"Block"},
+        .y = {"Row"},
+        .z = {.label = "Mean square error", .log = true},
+        .traces = {mapTrace(
+            {.table = "block_error", .x = "block", .y = "row", .z = "mse", .mark = Trace::Mark::Cells}, map)},
+        .caption = "Mean square error of each block; a cell of several blocks shows the worst of them."};
 }
 
 FigureSpec rowFigure(std::string_view id, std::string_view map)
 {
-    auto f = figureOf(id, "Error by row", "curve", {"Row", "", false}, {"Mean square error", "", true});
-    if (!map.empty()) f.title += " of " + std::string(map);
-    auto t = traceOf("row_error", "row", "mse", Trace::Mark::Line);
-    t.label = map;
-    if (!map.empty()) {
-        t.where = "map";
-        t.is = map;
-    }
-    f.traces.push_back(t);
-    f.caption = "Mean square error of each output channel.";
-    return f;
+    return {
+        .id = std::string(id),
+        .title = titleOf("Error by row", map),
+        .kind = "curve",
+        .x = {"Row"},
+        .y = {.label = "Mean square error", .log = true},
+        .traces = {mapTrace({.table = "row_error", .x = "row", .y = "mse", .mark = Trace::Mark::Line}, map)},
+        .caption = "Mean square error of each output channel."};
 }
 
 CellGrid cellGrid(std::int64_t rows, std::int64_t blocks, std::int64_t maxCells)
@@ -194,35 +187,18 @@ void Cell::add(const ErrorStats& stats, std::int64_t row, std::int64_t block)
 Status addTensorRow(TableWriter& table, const WeightRole& role, std::string_view name,
                     std::string_view format, double bitsPerWeight, const ErrorStats& s)
 {
-    const std::array values{table.nameId(0, name),
-                            table.nameId(1, role.id),
-                            static_cast<double>(role.layer),
-                            table.nameId(3, nameOf(role.roleClass)),
-                            table.nameId(4, format),
-                            static_cast<double>(s.count),
-                            bitsPerWeight,
-                            s.normalisedMse(),
-                            s.mse(),
-                            s.sqnr(),
-                            s.maxError,
-                            s.crestFactor(),
-                            static_cast<double>(s.clipped),
-                            static_cast<double>(s.underflowed)};
-    return table.append(values);
+    return TableRow(table)
+        .weight(name, role)
+        .name(format)
+        .number(s.count)
+        .number(bitsPerWeight)
+        .errors(s)
+        .append();
 }
 
 Status addRowRow(TableWriter& table, std::string_view map, std::int64_t row, const ErrorStats& s)
 {
-    const std::array values{table.nameId(0, map),
-                            static_cast<double>(row),
-                            s.normalisedMse(),
-                            s.mse(),
-                            s.sqnr(),
-                            s.maxError,
-                            s.crestFactor(),
-                            static_cast<double>(s.clipped),
-                            static_cast<double>(s.underflowed)};
-    return table.append(values);
+    return TableRow(table).name(map).number(row).errors(s).append();
 }
 
 Status addCells(TableWriter& table, std::string_view map, const CellGrid& grid,

@@ -270,6 +270,9 @@ private Q_SLOTS:
         QVERIFY(process.waitForFinished(20000));
         QVERIFY(process.exitStatus() == QProcess::NormalExit);
         QCOMPARE(process.exitCode(), 130);
+        // One line, and no complaint of a library at exit.
+        const QByteArray said = process.readAllStandardError();
+        QVERIFY2(said.count('\n') == 1 && said.endsWith("cancelled\n"), said.constData());
         const auto error = QJsonDocument::fromJson(process.readAllStandardOutput()).object();
         QCOMPARE(error.value(QStringLiteral("error")).toObject().value(QStringLiteral("code")).toString(),
                  QStringLiteral("cancelled"));

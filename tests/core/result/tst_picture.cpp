@@ -44,20 +44,12 @@ std::shared_ptr<MemoryResults> sample()
 
 FigureSpec figure(Trace::Mark mark, const char* x, const char* y)
 {
-    FigureSpec f;
-    f.id = "f";
-    f.title = "Title";
-    f.kind = "scatter";
-    f.x = {"Bits", "bit", false};
-    f.y = {"SQNR", "dB", false};
-    Trace t;
-    t.label = "series";
-    t.table = "t";
-    t.x = x;
-    t.y = y;
-    t.mark = mark;
-    f.traces = {t};
-    return f;
+    return {.id = "f",
+            .title = "Title",
+            .kind = "scatter",
+            .x = {"Bits", "bit"},
+            .y = {"SQNR", "dB"},
+            .traces = {{.label = "series", .table = "t", .x = x, .y = y, .mark = mark}}};
 }
 
 } // namespace

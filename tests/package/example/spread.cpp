@@ -58,20 +58,13 @@ public:
     }
     std::vector<FigureSpec> figures() const override
     {
-        FigureSpec f;
-        f.id = "spread";
-        f.title = "Spread by weight";
-        f.kind = "bars";
-        f.x = {"Weight", "", false};
-        f.y = {"Spread", "", false};
-        Trace t;
-        t.table = "spread";
-        t.x = "name";
-        t.y = "spread";
-        t.mark = Trace::Mark::Bars;
-        f.traces.push_back(t);
-        f.caption = "Weights with a few large values stand out.";
-        return {f};
+        return {{.id = "spread",
+                 .title = "Spread by weight",
+                 .kind = "bars",
+                 .x = {"Weight"},
+                 .y = {"Spread"},
+                 .traces = {{.table = "spread", .x = "name", .y = "spread", .mark = Trace::Mark::Bars}},
+                 .caption = "Weights with a few large values stand out."}};
     }
 
     Result<MethodPlan> plan(const MethodInput& input, const ParamList&) const override
