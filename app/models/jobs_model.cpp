@@ -28,9 +28,10 @@ const JobSnapshot* JobsModel::at(int row) const
     return &m_jobs[m_jobs.size() - 1 - static_cast<std::size_t>(row)];
 }
 
-QString JobsModel::stateText(JobState state)
+QString JobsModel::stateText(const JobSnapshot& job)
 {
-    switch (state) {
+    if (job.paused) return tr("paused");
+    switch (job.state) {
     case JobState::Queued:
         return tr("waiting");
     case JobState::Running:
@@ -62,6 +63,7 @@ QVariant JobsModel::data(const QModelIndex& index, int role) const
     if (role == FractionRole) return job->fraction;
     if (role == IdRole) return QVariant::fromValue<qulonglong>(job->id);
     if (role == RunningRole) return job->state == JobState::Queued || job->state == JobState::Running;
+    if (role == PausedRole) return job->paused;
     if (role == Qt::ToolTipRole && job->error) return toQt(job->error->line());
     if (role != Qt::DisplayRole) return {};
     switch (index.column()) {
@@ -77,7 +79,7 @@ QVariant JobsModel::data(const QModelIndex& index, int role) const
         return job->state == JobState::Running && job->remaining ? toQt(humanDuration(*job->remaining))
                                                                  : QString();
     case State:
-        return stateText(job->state);
+        return stateText(*job);
     default:
         return {};
     }

@@ -14,12 +14,12 @@ class JobsModel : public QAbstractTableModel {
     Q_OBJECT
 public:
     enum ColumnId { Title, Stage, ProgressText, Elapsed, Remaining, State, ColumnCount };
-    enum Roles { FractionRole = Qt::UserRole, IdRole, RunningRole };
+    enum Roles { FractionRole = Qt::UserRole, IdRole, RunningRole, PausedRole };
     using QAbstractTableModel::QAbstractTableModel;
     /// Adds the job or brings its row up to date.
     void update(const JobSnapshot& job);
     const JobSnapshot* at(int row) const;
-    static QString stateText(JobState state);
+    static QString stateText(const JobSnapshot& job);
 
     int rowCount(const QModelIndex& parent = {}) const override;
     int columnCount(const QModelIndex& parent = {}) const override;

@@ -163,6 +163,8 @@ QVariant TableDataModel::data(const QModelIndex& index, int role) const
     if (role != Qt::DisplayRole) return {};
     if (!col.names.empty()) return toQt(m_table->cell(r, c));
     const double value = col.values[r];
+    // An infinite ratio of signal to noise is no number that anybody reads.
+    if (std::isinf(value) && value > 0 && col.unit == "dB") return tr("no error");
     // Counts are shown whole: a rounded row number would be a wrong one.
     if (value == std::floor(value) && std::abs(value) < 1e15) return QString::number(value, 'f', 0);
     return toQt(shortNumber(value));

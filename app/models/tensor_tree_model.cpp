@@ -295,9 +295,11 @@ QVariant TensorTreeModel::weightData(std::uint32_t weight, int column, int role)
     case Bits:
         return QString::number(info.bitsPerWeight(), 'f', 2);
     case Sqnr:
-        if (weight < m_statistics.size() && !std::isnan(m_statistics[weight].sqnr))
-            return QString::number(m_statistics[weight].sqnr, 'f', 1);
-        return {};
+        if (weight >= m_statistics.size() || std::isnan(m_statistics[weight].sqnr)) return {};
+        // Infinite sorts above every number, which is where "nothing lost" belongs.
+        if (std::isinf(m_statistics[weight].sqnr))
+            return m_statistics[weight].kept ? tr("kept") : tr("exact");
+        return QString::number(m_statistics[weight].sqnr, 'f', 1);
     case Mse:
         if (weight < m_statistics.size() && !std::isnan(m_statistics[weight].mse))
             return QString::number(m_statistics[weight].mse, 'e', 2);

@@ -14,8 +14,9 @@ namespace halftone {
 
 /// Statistics of one weight, filled when a run computed them; NaN until then.
 struct WeightStatistics {
-    double sqnr = std::numeric_limits<double>::quiet_NaN(); ///< dB
+    double sqnr = std::numeric_limits<double>::quiet_NaN(); ///< dB; infinite: no error
     double mse = std::numeric_limits<double>::quiet_NaN();
+    bool kept = false; ///< stays as it is: there is nothing to lose
 };
 
 /// The weights of a model, grouped by layer; filtered and sorted here, so that 100,000 of them need

@@ -116,9 +116,7 @@ void ChartView::pictureChanged()
                 if (m_axes.x.shows(s.x[i]) && i < s.y.size() && m_axes.y.shows(s.y[i])) order.push_back(i);
             const std::size_t dropped = s.x.size() - order.size();
             if (dropped > 0)
-                m_extraNote =
-                    tr("%n value(s) of %1 not shown on these axes", nullptr, static_cast<int>(dropped))
-                        .arg(toQt(s.label));
+                m_extraNote = tr("values of %1 not shown on these axes: %2").arg(toQt(s.label)).arg(dropped);
             std::stable_sort(order.begin(), order.end(),
                              [&](std::uint32_t a, std::uint32_t b) { return s.x[a] < s.x[b]; });
             std::vector<double> sorted;

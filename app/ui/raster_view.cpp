@@ -80,8 +80,8 @@ void RasterView::pictureChanged()
                 m_high = std::max(m_high, s.z[i]);
             }
             if (hidden > 0)
-                m_extraNote = m_log ? tr("%n cell(s) without a value above 0 are left blank", nullptr, hidden)
-                                    : tr("%n cell(s) without a number are left blank", nullptr, hidden);
+                m_extraNote = m_log ? tr("blank cells, without a value above 0: %1").arg(hidden)
+                                    : tr("blank cells, without a number: %1").arg(hidden);
             if (!(m_high >= m_low)) m_low = m_high = 1;
             // Ten decades are enough: what lies below is the floor's colour, not the scale's length.
             if (m_log) m_low = std::max(m_low, m_high * 1e-10);

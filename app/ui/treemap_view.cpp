@@ -19,6 +19,23 @@ using namespace Qt::Literals::StringLiterals;
 
 namespace {
 
+/// Classes in the order that every legend has; other names come after them.
+std::vector<std::string> inClassOrder(std::vector<std::string> names)
+{
+    const auto rank = [](const std::string& name) {
+        int at = 0;
+        for (const RoleClass c : {RoleClass::Attention, RoleClass::Ffn, RoleClass::Expert,
+                                  RoleClass::Embedding, RoleClass::Norm, RoleClass::Other}) {
+            if (nameOf(c) == name) return at;
+            ++at;
+        }
+        return at;
+    };
+    std::stable_sort(names.begin(), names.end(),
+                     [&](const std::string& a, const std::string& b) { return rank(a) < rank(b); });
+    return names;
+}
+
 /// Black or white, whichever reads better on this colour.
 QColor inkOn(const QColor& colour)
 {
@@ -165,7 +182,7 @@ void TreemapView::paintEvent(QPaintEvent*)
     double x = 2;
     const double y = height() - metrics.height() / 2 - 2;
     painter.setRenderHint(QPainter::Antialiasing);
-    for (const std::string& category : s.categories) {
+    for (const std::string& category : inClassOrder(s.categories)) {
         const QString text = toQt(category);
         if (x + 14 + metrics.horizontalAdvance(text) > width()) break;
         painter.setPen(Qt::NoPen);

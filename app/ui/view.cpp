@@ -12,15 +12,20 @@
 
 #include <QAction>
 #include <QClipboard>
+#include <QComboBox>
 #include <QFileDialog>
 #include <QGuiApplication>
 #include <QKeyEvent>
 #include <QLabel>
 #include <QMenu>
+#include <QPainter>
 #include <QPushButton>
 #include <QStackedWidget>
+#include <QStyle>
 #include <QToolButton>
 #include <QVBoxLayout>
+
+#include <algorithm>
 
 namespace halftone {
 
@@ -42,6 +47,25 @@ Status writePicture(const Picture& picture, const QString& file, PictureTheme th
     return writeTextFile(path, std::string_view(reinterpret_cast<const char*>(png.data()), png.size()));
 }
 
+constexpr int kLeastTitle = 200; ///< pixels of a title beside the controls
+constexpr int kLeastList = 84;
+
+/// One line that is cut in its middle, where names are alike, when there is no room; whole in its tool tip.
+class TitleLabel : public QLabel {
+public:
+    using QLabel::QLabel;
+    QSize minimumSizeHint() const override { return {0, QLabel::minimumSizeHint().height()}; }
+
+protected:
+    void paintEvent(QPaintEvent*) override
+    {
+        QPainter painter(this);
+        const QString shown = fontMetrics().elidedText(text(), Qt::ElideMiddle, width());
+        style()->drawItemText(&painter, rect(), Qt::AlignLeft | Qt::AlignVCenter, palette(), isEnabled(),
+                              shown, foregroundRole());
+    }
+};
+
 PictureTheme pictureTheme() { return Theme::colours().dark ? PictureTheme::Dark : PictureTheme::Light; }
 
 } // namespace
@@ -55,13 +79,15 @@ void scaleFont(QWidget& widget, double factor, bool bold)
 }
 
 View::View(const QString& title, QWidget* parent)
-    : QWidget(parent), m_title(new QLabel(title, this)), m_header(new QHBoxLayout),
+    : QWidget(parent), m_title(new TitleLabel(title, this)),
+      m_header(new QBoxLayout(QBoxLayout::LeftToRight)), m_controls(new QHBoxLayout),
       m_pinButton(new QToolButton(this)), m_tableButton(new QToolButton(this)),
-      m_exportButton(new QToolButton(this)), m_stack(new QStackedWidget(this)),
-      m_figurePage(new QWidget(this)), m_figureLayout(new QVBoxLayout(m_figurePage)),
-      m_tableView(new DataTable(this)), m_emptyPage(new QWidget(this)),
-      m_emptyHeadline(new QLabel(m_emptyPage)), m_emptyText(new QLabel(m_emptyPage)),
-      m_emptyButton(new QPushButton(m_emptyPage)), m_reading(new QLabel(this))
+      m_exportButton(new QToolButton(this)), m_helpButton(new QToolButton(this)),
+      m_stack(new QStackedWidget(this)), m_figurePage(new QWidget(this)),
+      m_figureLayout(new QVBoxLayout(m_figurePage)), m_tableView(new DataTable(this)),
+      m_emptyPage(new QWidget(this)), m_emptyHeadline(new QLabel(m_emptyPage)),
+      m_emptyText(new QLabel(m_emptyPage)), m_emptyButton(new QPushButton(m_emptyPage)),
+      m_reading(new QLabel(this))
 {
     setProperty("role", u"page"_s);
     setAttribute(Qt::WA_StyledBackground);
@@ -91,7 +117,7 @@ View::View(const QString& title, QWidget* parent)
                     [this] { QGuiApplication::clipboard()->setText(describe()); });
     m_exportButton->setMenu(menu);
 
-    // A long title is cut; it never makes the window wider.
+    // A long title never makes the window wider.
     m_title->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
     m_header->addWidget(m_title, 1);
     m_pinButton->setText(tr("Pin"));
@@ -99,9 +125,19 @@ View::View(const QString& title, QWidget* parent)
     m_pinButton->setCheckable(true);
     m_pinButton->setAccessibleName(tr("Pin %1").arg(title));
     m_pinButton->setVisible(false);
-    m_header->addWidget(m_pinButton);
-    m_header->addWidget(m_tableButton);
-    m_header->addWidget(m_exportButton);
+    connect(m_pinButton, &QToolButton::toggled, this, &View::pinChanged);
+    m_helpButton->setText(u"?"_s);
+    m_helpButton->setToolTip(tr("What this figure shows and how to read it (F1)"));
+    m_helpButton->setAccessibleName(tr("Help for %1").arg(title));
+    m_helpButton->setVisible(false);
+    connect(m_helpButton, &QToolButton::clicked, this, [this] { Q_EMIT helpAsked(m_helpTopic); });
+    m_controls->addStretch(1);
+    m_controls->addWidget(m_pinButton);
+    m_controls->addWidget(m_tableButton);
+    m_controls->addWidget(m_exportButton);
+    m_controls->addWidget(m_helpButton);
+    m_controls->setSpacing(Theme::kStep);
+    m_header->addLayout(m_controls);
     m_header->setSpacing(Theme::kStep);
 
     m_figureLayout->setContentsMargins(0, 0, 0, 0);
@@ -149,7 +185,39 @@ View::View(const QString& title, QWidget* parent)
 
 QString View::title() const { return m_title->text(); }
 
-void View::setTitle(const QString& title) { m_title->setText(title); }
+void View::setTitle(const QString& title)
+{
+    m_title->setText(title);
+    m_title->setToolTip(title);
+    fitHeader();
+}
+
+bool View::titleShown() const
+{
+    return m_title->width() >= std::min(m_title->sizeHint().width(), kLeastTitle);
+}
+
+void View::fitHeader()
+{
+    const int title = std::min(m_title->sizeHint().width(), kLeastTitle);
+    const int room = contentsRect().width() - 4 * Theme::kStep;
+    const bool one = m_controls->sizeHint().width() + m_header->spacing() + title <= room;
+    const auto direction = one ? QBoxLayout::LeftToRight : QBoxLayout::TopToBottom;
+    if (m_header->direction() != direction) m_header->setDirection(direction);
+}
+
+void View::resizeEvent(QResizeEvent* event)
+{
+    QWidget::resizeEvent(event);
+    fitHeader();
+}
+
+bool View::event(QEvent* event)
+{
+    // A control was shown or hidden.
+    if (event->type() == QEvent::LayoutRequest) fitHeader();
+    return QWidget::event(event);
+}
 
 void View::setReading(const QString& text)
 {
@@ -249,10 +317,20 @@ void View::showEmpty(const QString& headline, const QString& text, QAction* acti
 
 void View::follow(const Place& place)
 {
-    if (!m_pinButton->isChecked()) highlight(place);
+    if (!isPinned()) highlight(place);
 }
 
 void View::setPinnable() { m_pinButton->setVisible(true); }
+
+bool View::isPinned() const { return m_pinButton->isChecked(); }
+
+void View::setPinned(bool pinned) { m_pinButton->setChecked(pinned); }
+
+void View::setHelpTopic(const QString& topic)
+{
+    m_helpTopic = topic;
+    m_helpButton->setVisible(!topic.isEmpty());
+}
 
 bool View::isEmpty() const { return m_stack->currentWidget() == m_emptyPage; }
 
@@ -271,7 +349,12 @@ void View::toggleTable()
 
 bool View::tableShown() const { return m_stack->currentWidget() == m_tableView; }
 
-void View::addHeaderWidget(QWidget* widget) { m_header->insertWidget(m_header->count() - 3, widget); }
+void View::addHeaderWidget(QWidget* widget)
+{
+    // A list may become narrower than its longest entry, so that the window can.
+    if (qobject_cast<QComboBox*>(widget) != nullptr) widget->setMinimumWidth(kLeastList);
+    m_controls->insertWidget(m_controls->indexOf(m_pinButton), widget);
+}
 
 Status View::exportTo(const QString& file, double scale) const
 {

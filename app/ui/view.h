@@ -11,6 +11,7 @@
 #include <memory>
 
 class QAction;
+class QBoxLayout;
 class QHBoxLayout;
 class QLabel;
 class QPushButton;
@@ -31,6 +32,8 @@ public:
     explicit View(const QString& title, QWidget* parent = nullptr);
     QString title() const;
     void setTitle(const QString& title);
+    /// Whether a reader sees at least a good part of it.
+    bool titleShown() const;
     /// One line made from the numbers, under the figure.
     void setReading(const QString& text);
     QString reading() const;
@@ -43,6 +46,11 @@ public:
     /// The selection moved: highlight(), unless the panel is pinned.
     void follow(const Place& place);
     void setPinnable();
+    bool isPinned() const;
+    void setPinned(bool pinned);
+    /// Offers help at the top right: a page's name, handed out by helpAsked().
+    void setHelpTopic(const QString& topic);
+    const QString& helpTopic() const { return m_helpTopic; }
     /// Shows the picture in the plot that fits its kind.
     virtual void setPicture(std::shared_ptr<const Picture> picture);
     std::shared_ptr<const Picture> picture() const { return m_picture; }
@@ -61,6 +69,8 @@ Q_SIGNALS:
     void picked(const halftone::Place& place);
     void hovered(const QString& text);
     void failed(const QString& line);
+    void pinChanged(bool pinned);
+    void helpAsked(const QString& topic);
 
 protected:
     /// A point of the plot was picked; the base class does nothing.
@@ -71,16 +81,23 @@ protected:
     QVBoxLayout* figureLayout() const { return m_figureLayout; }
     void setTable(std::shared_ptr<const TableData> table);
     void keyPressEvent(QKeyEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
+    bool event(QEvent* event) override;
 
 private:
+    /// Title and controls in one line when both have room, else in two.
+    void fitHeader();
     void choosePlot(const Picture& picture);
     void askExport(const QString& suffix);
 
     QLabel* m_title;
-    QHBoxLayout* m_header;
+    QBoxLayout* m_header;
+    QHBoxLayout* m_controls;
     QToolButton* m_pinButton;
     QToolButton* m_tableButton;
     QToolButton* m_exportButton;
+    QToolButton* m_helpButton;
+    QString m_helpTopic;
     QStackedWidget* m_stack;
     QWidget* m_figurePage;
     QVBoxLayout* m_figureLayout;

@@ -73,8 +73,9 @@ std::shared_ptr<const TableData> blockTable(const BlockContent& block)
 
 BlockPanel::BlockPanel(Workspace& workspace, QAction* measureAction, QWidget* parent)
     : View(tr("Block error"), parent), m_workspace(workspace), m_measureAction(measureAction),
-      m_format(new QComboBox(this)), m_inspector(new QWidget(this)), m_blockTitle(new QLabel(m_inspector)),
-      m_blockChart(new ChartView(m_inspector)), m_blockTable(new DataTable(m_inspector))
+      m_fitting(new QAction(this)), m_format(new QComboBox(this)), m_inspector(new QWidget(this)),
+      m_blockTitle(new QLabel(m_inspector)), m_blockChart(new ChartView(m_inspector)),
+      m_blockTable(new DataTable(m_inspector))
 {
     for (const BlockFormat* format : listedFormats())
         m_format->addItem(toQt(format->name()));
@@ -99,8 +100,11 @@ BlockPanel::BlockPanel(Workspace& workspace, QAction* measureAction, QWidget* pa
     connect(m_format, &QComboBox::currentIndexChanged, this, [this] {
         if (m_weight >= 0) measure(m_weight);
     });
+    connect(m_fitting, &QAction::triggered, this,
+            [this] { m_format->setCurrentText(m_fitting->data().toString()); });
     connect(&workspace, &Workspace::modelChanged, this, [this] {
         m_weight = -1;
+        m_unfit = false;
         m_shownFormat.clear();
         clearBlock();
         refresh();
@@ -121,17 +125,68 @@ void BlockPanel::measure(int weight)
     if (!m_workspace.model() || weight < 0) return;
     if (weight == m_weight && m_shownFormat == format()) return;
     const WeightInfo& info = m_workspace.model()->weights()->all()[static_cast<std::size_t>(weight)];
-    if (info.shape.rank() < 2 || !info.whyOpaque.empty()) return;
     m_weight = weight;
     m_shownFormat = format();
+    m_unfit = true;
     clearBlock();
+    if (!info.whyOpaque.empty()) {
+        setTitle(toQt(info.name));
+        showEmpty(tr("The values can't be read"), tr("%1.").arg(toQt(info.whyOpaque)));
+        return;
+    }
+    if (info.shape.rank() < 2) {
+        setTitle(toQt(info.name));
+        showEmpty(tr("A vector has no blocks"),
+                  tr("%1 holds %2 values in one row. Norms and biases are kept as they are: choose a matrix.")
+                      .arg(toQt(info.name))
+                      .arg(info.count()));
+        return;
+    }
+    if (const auto found = formatNamed(toStd(m_shownFormat)); found)
+        if (const auto layout = (*found)->layout(info.shape.rows(), info.shape.cols()); !layout) {
+            showUnfit(info, **found, layout.error());
+            return;
+        }
+    m_unfit = false;
     m_workspace.runBlockError(weight, m_shownFormat);
+}
+
+void BlockPanel::showUnfit(const WeightInfo& info, const BlockFormat& format, const Error& why)
+{
+    const std::int64_t block = format.desc().blockSize;
+    const std::int64_t cols = info.shape.cols();
+    QStringList fitting;
+    for (const BlockFormat* other : listedFormats())
+        if (other->layout(info.shape.rows(), cols)) fitting << toQt(other->name());
+    // The same number of bits is the nearest.
+    const auto same = std::find_if(fitting.begin(), fitting.end(), [&](const QString& name) {
+        const auto other = formatNamed(toStd(name));
+        return other && (*other)->desc().bits == format.desc().bits;
+    });
+    const QString nearest = same != fitting.end() ? *same : fitting.value(0);
+    setTitle(toQt(info.name));
+    const QString reason = block > 0 && cols % block != 0
+                               ? tr("its rows of %1 values are not a multiple of the block of %2 (%3 left "
+                                    "over)")
+                                     .arg(cols)
+                                     .arg(block)
+                                     .arg(cols % block)
+                               : toQt(why.what());
+    m_fitting->setText(tr("Show it as %1").arg(nearest));
+    m_fitting->setData(nearest);
+    showEmpty(tr("%1 can't take %2").arg(toQt(info.shape.text()), toQt(format.name())),
+              tr("%1: %2. Choose a format whose blocks divide the row or whose scale is for a whole row%3; "
+                 "or keep this weight as it is, as the plan does.")
+                  .arg(toQt(info.name), reason,
+                       fitting.isEmpty() ? QString() : tr(" (%1)").arg(fitting.mid(0, 4).join(u", "_s))),
+              nearest.isEmpty() ? nullptr : m_fitting);
 }
 
 void BlockPanel::refresh()
 {
     const auto results = m_workspace.results(Workspace::Kind::BlockError);
     m_format->setVisible(m_workspace.model() != nullptr);
+    if (m_unfit) return;
     if (!results) {
         showEmpty(tr("Where in a weight does the error sit?"),
                   tr("A map of every block of the selected weight: bright blocks lose most, usually because "

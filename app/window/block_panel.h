@@ -52,8 +52,11 @@ private:
     void refresh();
     void showBlock(const Place& place);
     void clearBlock();
+    /// Says why this weight has no map, and offers the nearest format that has one.
+    void showUnfit(const WeightInfo& info, const BlockFormat& format, const Error& why);
     Workspace& m_workspace;
     QAction* m_measureAction;
+    QAction* m_fitting; ///< switches to a format that takes the weight
     QComboBox* m_format;
     QWidget* m_inspector;
     QLabel* m_blockTitle;
@@ -62,6 +65,7 @@ private:
     LatestTicket m_ticket, m_blockTicket;
     int m_weight = -1; ///< whose map is shown or on its way
     QString m_shownFormat;
+    bool m_unfit = false;                         ///< the weight has no map: an older one must not come back
     std::vector<double> m_worstRow, m_worstBlock; ///< of each cell, in the table's order
     std::optional<BlockContent> m_block;
 };

@@ -4,12 +4,12 @@
 #include "app/ui/theme.h"
 #include "app/window/workspace.h"
 
-#include <QHBoxLayout>
 #include <QHeaderView>
 #include <QPainter>
 #include <QPushButton>
 #include <QStyledItemDelegate>
 #include <QTableView>
+#include <QVBoxLayout>
 
 namespace halftone {
 
@@ -48,7 +48,7 @@ public:
 
 JobsPanel::JobsPanel(Workspace& workspace, QWidget* parent)
     : QWidget(parent), m_workspace(workspace), m_table(new QTableView(this)),
-      m_cancel(new QPushButton(tr("Cancel"), this))
+      m_pause(new QPushButton(tr("Pause"), this)), m_cancel(new QPushButton(tr("Cancel"), this))
 {
     setProperty("role", u"page"_s);
     setAttribute(Qt::WA_StyledBackground);
@@ -63,28 +63,49 @@ JobsPanel::JobsPanel(Workspace& workspace, QWidget* parent)
     m_table->setItemDelegateForColumn(JobsModel::ProgressText, new ProgressDelegate(m_table));
     m_table->horizontalHeader()->setHighlightSections(false);
     m_table->horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
-    m_table->setColumnWidth(JobsModel::Title, 280);
-    m_table->setColumnWidth(JobsModel::ProgressText, 200);
+    m_table->setColumnWidth(JobsModel::Title, 220);
+    m_table->setColumnWidth(JobsModel::ProgressText, 160);
     m_table->horizontalHeader()->setSectionResizeMode(JobsModel::Stage, QHeaderView::Stretch);
     m_table->setColumnWidth(JobsModel::Elapsed, 80);
     m_table->setColumnWidth(JobsModel::Remaining, 80);
     m_table->setColumnWidth(JobsModel::State, 100);
+    m_pause->setAccessibleName(tr("Pause the selected job"));
+    m_pause->setToolTip(tr("Holds the job at its next step; jobs behind it wait, too"));
+    m_pause->setEnabled(false);
+    // One width for both words, so that nothing jumps.
+    m_pause->setMinimumWidth(m_pause->fontMetrics().horizontalAdvance(tr("Resume")) + 28);
     m_cancel->setAccessibleName(tr("Cancel the selected job"));
     m_cancel->setEnabled(false);
     auto* layout = new QHBoxLayout(this);
     layout->setContentsMargins(4, 0, 12, 4);
     layout->setSpacing(Theme::kStep);
     layout->addWidget(m_table, 1);
-    layout->addWidget(m_cancel, 0, Qt::AlignTop);
+    auto* buttons = new QVBoxLayout;
+    buttons->setSpacing(4);
+    buttons->addWidget(m_pause);
+    buttons->addWidget(m_cancel);
+    buttons->addStretch(1);
+    layout->addLayout(buttons);
+    connect(m_pause, &QPushButton::clicked, this, &JobsPanel::pauseOrResume);
     connect(m_cancel, &QPushButton::clicked, this, &JobsPanel::cancelCurrent);
-    connect(m_table->selectionModel(), &QItemSelectionModel::currentChanged, this, &JobsPanel::updateButton);
-    connect(&workspace.jobs(), &QAbstractItemModel::dataChanged, this, &JobsPanel::updateButton);
-    connect(&workspace.jobs(), &QAbstractItemModel::rowsInserted, this, &JobsPanel::updateButton);
+    connect(m_table->selectionModel(), &QItemSelectionModel::currentChanged, this, &JobsPanel::updateButtons);
+    connect(&workspace.jobs(), &QAbstractItemModel::dataChanged, this, &JobsPanel::updateButtons);
+    connect(&workspace.jobs(), &QAbstractItemModel::rowsInserted, this, &JobsPanel::updateButtons);
 }
 
-void JobsPanel::updateButton() { m_cancel->setEnabled(m_workspace.busy()); }
+void JobsPanel::updateButtons()
+{
+    const int row = currentRow();
+    const JobsModel& jobs = m_workspace.jobs();
+    const bool paused = row >= 0 && jobs.index(row, 0).data(JobsModel::PausedRole).toBool();
+    const JobSnapshot* job = jobs.at(row);
+    m_cancel->setEnabled(row >= 0);
+    m_pause->setEnabled(job != nullptr && job->state == JobState::Running);
+    m_pause->setText(paused ? tr("Resume") : tr("Pause"));
+    m_pause->setAccessibleName(paused ? tr("Resume the selected job") : tr("Pause the selected job"));
+}
 
-void JobsPanel::cancelCurrent()
+int JobsPanel::currentRow() const
 {
     const JobsModel& jobs = m_workspace.jobs();
     const auto runs = [&](int row) { return jobs.index(row, 0).data(JobsModel::RunningRole).toBool(); };
@@ -93,7 +114,22 @@ void JobsPanel::cancelCurrent()
     if (row < 0 || !runs(row))
         for (row = jobs.rowCount() - 1; row >= 0 && !runs(row);)
             --row;
-    if (const JobSnapshot* job = jobs.at(row)) m_workspace.cancel(job->id);
+    return row;
+}
+
+void JobsPanel::cancelCurrent()
+{
+    if (const JobSnapshot* job = m_workspace.jobs().at(currentRow())) m_workspace.cancel(job->id);
+}
+
+void JobsPanel::pauseOrResume()
+{
+    const JobSnapshot* job = m_workspace.jobs().at(currentRow());
+    if (job == nullptr) return;
+    if (job->paused)
+        m_workspace.resume(job->id);
+    else
+        m_workspace.pause(job->id);
 }
 
 } // namespace halftone

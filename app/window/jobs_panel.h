@@ -16,11 +16,16 @@ class JobsPanel : public QWidget {
 public:
     explicit JobsPanel(Workspace& workspace, QWidget* parent = nullptr);
     void cancelCurrent();
+    /// Pauses the job that cancelCurrent() would stop, or lets it go on.
+    void pauseOrResume();
 
 private:
-    void updateButton();
+    void updateButtons();
+    /// Row of the selected job if it runs, else of the oldest that does; -1: none.
+    int currentRow() const;
     Workspace& m_workspace;
     QTableView* m_table;
+    QPushButton* m_pause;
     QPushButton* m_cancel;
 };
 

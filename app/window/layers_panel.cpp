@@ -62,7 +62,8 @@ Result<Rows> sweepRows(const ResultReader& results, int point, const std::option
                        .noise = value("noise", r),
                        .elements = value("elements", r),
                        .bytes = value("bytes", r),
-                       .sqnr = value("sqnr_db", r)});
+                       .sqnr = value("sqnr_db", r),
+                       .kept = false});
     }
     return out;
 }
@@ -90,7 +91,8 @@ Result<Rows> writtenRows(const ResultReader& results)
                        .noise = value("mse", r) * value("elements", r),
                        .elements = value("elements", r),
                        .bytes = value("bytes_after", r),
-                       .sqnr = value("sqnr_db", r)});
+                       .sqnr = value("sqnr_db", r),
+                       .kept = false});
     return out;
 }
 
@@ -190,9 +192,11 @@ void LayersPanel::refresh()
                     known < 0 ? roleOfName(row.name) : model->roles()[static_cast<std::size_t>(known)];
                 row.layer = role.layer;
                 row.roleClass = nameOf(role.roleClass);
+                // A kept weight bears the name of its plain type, not of a format.
+                row.kept = !formatNamed(row.format);
                 if (known >= 0)
                     statistics[static_cast<std::size_t>(known)] = {
-                        row.sqnr, row.elements > 0 ? row.noise / row.elements : 0};
+                        row.sqnr, row.elements > 0 ? row.noise / row.elements : 0, row.kept};
             }
             Q_EMIT statisticsReady(statistics);
             showRows();
@@ -218,6 +222,15 @@ void LayersPanel::showRows()
             return row.bytes;
         }
     };
+    m_worst = -1;
+    if (loss <= 0 && (metric == Share || metric == Sqnr)) {
+        // Bars of nothing would look like a figure that failed.
+        showEmpty(tr("Nothing is lost"),
+                  tr("With %1 every weight comes back exactly as it is stored. Choose a smaller setting in "
+                     "Pareto, or look at bits per weight or size above.")
+                      .arg(m_what));
+        return;
+    }
     m_shown.resize(m_rows.size());
     std::iota(m_shown.begin(), m_shown.end(), std::size_t{0});
     if (m_order->currentIndex() == 0)
@@ -260,7 +273,7 @@ void LayersPanel::showRows()
         series.x.push_back(static_cast<double>(at));
         series.y.push_back(value(row));
         series.text.push_back(static_cast<std::uint32_t>(series.names.size()));
-        series.names.push_back(row.name + ", " + row.format);
+        series.names.push_back(row.name + ", " + row.format + (row.kept ? ", kept" : ""));
         series.sourceRow.push_back(static_cast<std::uint32_t>(at));
         if (m_order->currentIndex() == 0 && row.layer != lastLayer) {
             m_labels.emplace_back(static_cast<double>(at),

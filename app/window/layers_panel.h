@@ -35,6 +35,7 @@ public:
         int layer = -1;
         std::string roleClass;
         double nmse = 0, noise = 0, elements = 0, bytes = 0, sqnr = 0;
+        bool kept = false;
     };
 
 private:

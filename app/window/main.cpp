@@ -11,6 +11,7 @@
 #include <QFileInfo>
 #include <QIcon>
 #include <QSettings>
+#include <QStandardPaths>
 #include <QThreadPool>
 
 #include <cstring>
@@ -53,7 +54,9 @@ int main(int argc, char** argv)
     parser.addHelpOption();
     parser.addVersionOption();
     parser.addPositionalArgument(
-        u"FILE"_s, u"Checkpoints (.safetensors, .gguf, folder) or results (.h5) to open."_s, u"[FILE...]"_s);
+        u"FILE"_s,
+        u"Checkpoints (.safetensors, .gguf, folder), results (.h5) or sessions (.halftone) to open."_s,
+        u"[FILE...]"_s);
     const QCommandLineOption exportViews(
         u"export-views"_s, u"Opens FILE, runs what the panels need, writes each as PNG to DIR and leaves."_s,
         u"DIR"_s);
@@ -110,6 +113,8 @@ int main(int argc, char** argv)
         exporter.start(QFileInfo(files.front()).absoluteFilePath());
         code = QApplication::exec();
     } else {
+        window.keepSession(QStandardPaths::writableLocation(QStandardPaths::AppLocalDataLocation) +
+                           u"/sessions"_s);
         for (const QString& file : files)
             window.open(QFileInfo(file).absoluteFilePath());
         code = QApplication::exec();

@@ -2,16 +2,14 @@
 #include "app/window/main_window.h"
 
 #include "app/host/strings.h"
-#include "app/ui/chart_view.h"
 #include "app/ui/data_table.h"
-#include "app/ui/theme.h"
-#include "app/ui/treemap_view.h"
 #include "app/window/action_list.h"
 #include "app/window/block_panel.h"
 #include "app/window/command_palette.h"
 #include "app/window/figures_panel.h"
 #include "app/window/jobs_panel.h"
 #include "app/window/layers_panel.h"
+#include "app/window/layouts.h"
 #include "app/window/message_bar.h"
 #include "app/window/method_panel.h"
 #include "app/window/model_panel.h"
@@ -20,18 +18,13 @@
 #include "app/window/tensor_panel.h"
 #include "core/base/text.h"
 
-#include <QApplication>
 #include <QCloseEvent>
-#include <QDesktopServices>
-#include <QDockWidget>
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QLabel>
 #include <QMenuBar>
 #include <QMessageBox>
 #include <QMimeData>
-#include <QPlainTextEdit>
-#include <QPushButton>
 #include <QSettings>
 #include <QStatusBar>
 #include <QTabWidget>
@@ -44,11 +37,6 @@
 namespace halftone {
 
 using namespace Qt::Literals::StringLiterals;
-
-namespace {
-constexpr int kLayoutVersion = 1;
-constexpr int kLogLines = 5000;
-} // namespace
 
 MainWindow::MainWindow(const MethodRegistry& methods, std::vector<PluginEntry> plugins, QWidget* parent)
     : QMainWindow(parent), m_workspace(methods), m_plugins(std::move(plugins)),
@@ -68,22 +56,18 @@ MainWindow::MainWindow(const MethodRegistry& methods, std::vector<PluginEntry> p
     };
     makeActions();
     makeCentre();
+    makeViewActions(menuBar()->findChild<QMenu*>(u"menu.view"_s));
     makeDocks();
     connectAll();
     fillRecent();
-    resetLayout();
     m_modelPanel->view().setFocus();
-    QSettings settings;
-    restoreGeometry(settings.value(u"window/geometry"_s).toByteArray());
-    restoreState(settings.value(u"window/state"_s).toByteArray(), kLayoutVersion);
+    restoreGeometry(QSettings().value(u"window/geometry"_s).toByteArray());
+    m_layouts->load();
 }
 
 MainWindow::~MainWindow() { m_removeSink(); }
 
-std::vector<View*> MainWindow::views() const
-{
-    return {m_overview, m_pareto, m_layers, m_blocks, m_tensor, m_figures};
-}
+View* MainWindow::currentView() const { return qobject_cast<View*>(m_tabs->currentWidget()); }
 
 void MainWindow::makeCentre()
 {
@@ -106,12 +90,13 @@ void MainWindow::makeCentre()
     m_blocks = new BlockPanel(m_workspace, measure, m_tabs);
     m_tensor = new TensorPanel(m_workspace, m_tabs);
     m_figures = new FiguresPanel(m_workspace, m_tabs);
-    m_tabs->addTab(m_overview, tr("Overview"));
-    m_tabs->addTab(m_pareto, tr("Pareto"));
-    m_tabs->addTab(m_layers, tr("Layers"));
-    m_tabs->addTab(m_blocks, tr("Block error"));
-    m_tabs->addTab(m_tensor, tr("Tensor"));
-    m_tabs->addTab(m_figures, tr("Results"));
+    m_panels = {{u"overview"_s, tr("Overview"), m_overview}, {u"pareto"_s, tr("Pareto"), m_pareto},
+                {u"layers"_s, tr("Layers"), m_layers},       {u"block-error"_s, tr("Block error"), m_blocks},
+                {u"tensor"_s, tr("Tensor"), m_tensor},       {u"results"_s, tr("Results"), m_figures}};
+    for (const Panel& panel : m_panels) {
+        m_tabs->addTab(panel.view, panel.title);
+        panel.view->setHelpTopic(panel.title);
+    }
     column->addWidget(m_messages);
     column->addWidget(m_tabs, 1);
     setCentralWidget(centre);
@@ -141,150 +126,13 @@ void MainWindow::makeCentre()
     statusBar()->addPermanentWidget(m_jobState);
 }
 
-void MainWindow::makeDocks()
+void MainWindow::open(const QString& path)
 {
-    const auto dock = [this](const QString& id, const QString& title, QWidget* content,
-                             Qt::DockWidgetArea area) {
-        auto* widget = new QDockWidget(title, this);
-        widget->setObjectName(id);
-        widget->setWidget(content);
-        addDockWidget(area, widget);
-        return widget;
-    };
-    m_modelPanel = new ModelPanel(m_workspace, this);
-    m_methodPanel = new MethodPanel(m_workspace, m_undo, this);
-    m_jobsPanel = new JobsPanel(m_workspace, this);
-    m_log = new QPlainTextEdit(this);
-    m_log->setReadOnly(true);
-    m_log->setMaximumBlockCount(kLogLines);
-    m_log->setAccessibleName(tr("Log"));
-    m_log->setFrameShape(QFrame::NoFrame);
-    m_selectionTable = new DataTable(this);
-    m_selectionTable->setAccessibleName(tr("The selected weight"));
-    m_modelDock = dock(u"dock.model"_s, tr("MODEL"), m_modelPanel, Qt::LeftDockWidgetArea);
-    m_methodDock = dock(u"dock.method"_s, tr("METHOD"), m_methodPanel, Qt::RightDockWidgetArea);
-    m_jobsDock = dock(u"dock.jobs"_s, tr("Jobs"), m_jobsPanel, Qt::BottomDockWidgetArea);
-    m_logDock = dock(u"dock.log"_s, tr("Log"), m_log, Qt::BottomDockWidgetArea);
-    m_selectionDock = dock(u"dock.selection"_s, tr("Selection"), m_selectionTable, Qt::BottomDockWidgetArea);
-    // The tab says what the dock is: a title under it would say it twice.
-    for (QDockWidget* widget : {m_jobsDock, m_logDock, m_selectionDock})
-        widget->setTitleBarWidget(new QWidget(widget));
-    setCorner(Qt::BottomLeftCorner, Qt::BottomDockWidgetArea);
-    setCorner(Qt::BottomRightCorner, Qt::BottomDockWidgetArea);
-    QMenu* window = menuBar()->findChild<QMenu*>(u"menu.window"_s);
-    for (QDockWidget* widget : {m_modelDock, m_methodDock, m_jobsDock, m_logDock, m_selectionDock}) {
-        const QString name = widget->objectName().mid(5);
-        QAction* show =
-            m_actions->add(u"window.show-"_s + name, tr("Show %1").arg(name), {}, window, [widget] {
-                widget->show();
-                widget->raise();
-                widget->widget()->setFocus();
-            });
-        show->setStatusTip(tr("Shows the dock %1").arg(name));
-    }
+    if (path.endsWith(kSessionSuffix))
+        openSession(path);
+    else
+        m_workspace.open(path);
 }
-
-void MainWindow::resetLayout()
-{
-    for (QDockWidget* widget : {m_modelDock, m_methodDock, m_jobsDock, m_logDock, m_selectionDock}) {
-        widget->setFloating(false);
-        widget->show();
-    }
-    addDockWidget(Qt::LeftDockWidgetArea, m_modelDock);
-    addDockWidget(Qt::RightDockWidgetArea, m_methodDock);
-    addDockWidget(Qt::BottomDockWidgetArea, m_jobsDock);
-    tabifyDockWidget(m_jobsDock, m_logDock);
-    tabifyDockWidget(m_logDock, m_selectionDock);
-    m_jobsDock->raise();
-    resizeDocks({m_modelDock, m_methodDock}, {348, 344}, Qt::Horizontal);
-    resizeDocks({m_jobsDock}, {128}, Qt::Vertical);
-}
-
-void MainWindow::connectAll()
-{
-    for (View* view : views()) {
-        connect(view, &View::hovered, m_hover, &QLabel::setText);
-        connect(view, &View::failed, this, [this](const QString& line) { m_messages->showError(line); });
-        connect(view, &View::picked, this,
-                [this](const Place& place) { m_workspace.selection().select(place); });
-        connect(&m_workspace.selection(), &Selection::changed, view, &View::follow);
-    }
-    for (View* view : {static_cast<View*>(m_blocks), static_cast<View*>(m_tensor)})
-        view->setPinnable();
-    connect(&m_modelPanel->treemap(), &Plot::hovered, m_hover, &QLabel::setText);
-    connect(m_layers, &LayersPanel::statisticsReady, this, [this](const std::vector<WeightStatistics>& s) {
-        if (s.size() == (m_workspace.model() ? m_workspace.model()->weights()->all().size() : 0))
-            m_modelPanel->tree().setStatistics(s);
-    });
-    connect(m_pareto, &ParetoPanel::budgetMoved, m_methodPanel, &MethodPanel::setBudgetBytes);
-    connect(m_pareto, &ParetoPanel::useRequested, m_methodPanel, &MethodPanel::usePoint);
-    connect(m_methodPanel, &MethodPanel::budgetChosen, this, [this](double bytes) {
-        m_pareto->setBudget(bytes);
-        if (m_workspace.results(Workspace::Kind::Sweep)) m_tabs->setCurrentWidget(m_pareto);
-    });
-    connect(m_methodPanel, &MethodPanel::sweepAsked, this, &MainWindow::startSweep);
-    connect(&m_workspace.selection(), &Selection::changed, this, &MainWindow::showPlace);
-    connect(&m_workspace, &Workspace::said, this, [this](Workspace::Tone tone, const QString& line) {
-        if (tone == Workspace::Tone::Error)
-            m_messages->showError(line);
-        else if (tone == Workspace::Tone::Warning)
-            m_messages->showWarning(line);
-        else
-            m_messages->showInfo(line);
-    });
-    connect(&m_workspace, &Workspace::opened, this, [this](const QString& path) {
-        addRecent(path);
-        m_messages->hide();
-        showIssues();
-    });
-    connect(&m_workspace, &Workspace::modelChanged, this, [this] {
-        const QString name = QFileInfo(m_workspace.modelPath()).fileName();
-        setWindowTitle(m_workspace.model() ? name + u" – Halftone"_s : u"Halftone"_s);
-        const bool open = m_workspace.model() != nullptr;
-        for (const char* id : {"file.close", "run.method", "run.sweep", "model.next", "model.previous",
-                               "model.look-inside", "model.copy-names", "edit.copy-command", "edit.copy-job"})
-            m_actions->find(QLatin1StringView(id))->setEnabled(open);
-        m_actions->find(u"run.block-error"_s)->setEnabled(open);
-        m_pareto->setBudget(std::nullopt);
-        if (open) m_tabs->setCurrentWidget(m_overview);
-        showSelectionTable({});
-    });
-    connect(&m_workspace, &Workspace::resultsChanged, this, [this](Workspace::Kind kind) {
-        if (kind == Workspace::Kind::File) m_tabs->setCurrentWidget(m_figures);
-        if (kind == Workspace::Kind::Analysis) m_tabs->setCurrentWidget(m_figures);
-        if (kind == Workspace::Kind::Verify) {
-            const auto& report = m_workspace.verifyReport();
-            if (report && report->passed())
-                m_messages->showInfo(
-                    tr("%1 is written and verified: all %2 weights agree with the source; the "
-                       "weakest is %3 with %4 dB.")
-                        .arg(m_workspace.writtenPath())
-                        .arg(report->compared)
-                        .arg(toQt(report->worst), toQt(shortNumber(report->worstSqnr))));
-        }
-    });
-    connect(&m_workspace, &Workspace::wrote, this, &MainWindow::wroteFile);
-    connect(&m_workspace.watcher(), &JobWatcher::changed, this, [this](const JobSnapshot& job) {
-        if (job.state != JobState::Running && job.state != JobState::Queued) {
-            m_jobState->setText(tr("%1: %2").arg(toQt(job.title), JobsModel::stateText(job.state)));
-            return;
-        }
-        QString text = tr("%1  %2 %").arg(toQt(job.title)).arg(job.fraction * 100, 0, 'f', 0);
-        if (job.remaining) text += tr("  %1 left").arg(toQt(humanDuration(*job.remaining)));
-        m_jobState->setText(text);
-    });
-    m_removeSink = addLogSink([this](const LogLine& line) {
-        const QString text =
-            toQt(std::string(logLevelName(line.level)) + "  " + line.category + "  " + line.text);
-        QMetaObject::invokeMethod(
-            m_log, [log = m_log, text] { log->appendPlainText(text); }, Qt::QueuedConnection);
-    });
-    connect(m_tabs, &QTabWidget::currentChanged, this,
-            [this] { showPlace(m_workspace.selection().place()); });
-    Q_EMIT m_workspace.modelChanged();
-}
-
-void MainWindow::open(const QString& path) { m_workspace.open(path); }
 
 void MainWindow::askOpen(bool folder)
 {
@@ -292,9 +140,10 @@ void MainWindow::askOpen(bool folder)
     const QString from = settings.value(u"open/folder"_s).toString();
     const QString path =
         folder ? QFileDialog::getExistingDirectory(this, tr("Open a model folder"), from)
-               : QFileDialog::getOpenFileName(
-                     this, tr("Open a checkpoint or results"), from,
-                     tr("Checkpoints and results (*.safetensors *.gguf *.json *.h5);;All files (*)"));
+               : QFileDialog::getOpenFileName(this, tr("Open a checkpoint or results"), from,
+                                              tr("Checkpoints, results and sessions (*.safetensors *.gguf "
+                                                 "*.json *.h5 *%1);;All files (*)")
+                                                  .arg(kSessionSuffix));
     if (path.isEmpty()) return;
     settings.setValue(u"open/folder"_s, QFileInfo(path).absolutePath());
     open(path);
@@ -435,9 +284,8 @@ void MainWindow::closeEvent(QCloseEvent* event)
         return;
     }
     m_workspace.cancelAll();
-    QSettings settings;
-    settings.setValue(u"window/geometry"_s, saveGeometry());
-    settings.setValue(u"window/state"_s, saveState(kLayoutVersion));
+    QSettings().setValue(u"window/geometry"_s, saveGeometry());
+    m_layouts->save();
     event->accept();
 }
 

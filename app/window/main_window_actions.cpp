@@ -10,22 +10,18 @@
 #include "app/window/message_bar.h"
 #include "app/window/method_panel.h"
 #include "app/window/model_panel.h"
-#include "core/base/version.h"
+#include "app/window/tensor_panel.h"
 
 #include <QApplication>
 #include <QClipboard>
 #include <QDesktopServices>
-#include <QDialog>
-#include <QDialogButtonBox>
 #include <QDockWidget>
+#include <QFileDialog>
 #include <QFileInfo>
 #include <QMenuBar>
-#include <QPlainTextEdit>
 #include <QSettings>
 #include <QTabWidget>
-#include <QToolButton>
 #include <QUrl>
-#include <QVBoxLayout>
 
 #include <algorithm>
 
@@ -37,24 +33,8 @@ namespace {
 
 constexpr int kRecent = 20;
 
-QString stateText(PluginEntry::State state)
-{
-    switch (state) {
-    case PluginEntry::State::Found:
-        return u"found"_s;
-    case PluginEntry::State::Read:
-        return u"read"_s;
-    case PluginEntry::State::Refused:
-        return u"refused"_s;
-    case PluginEntry::State::Loaded:
-        return u"loaded"_s;
-    case PluginEntry::State::Ready:
-        return u"ready"_s;
-    case PluginEntry::State::Failed:
-        return u"failed"_s;
-    }
-    return {};
-}
+/// Copies and says nothing: the clipboard is not the window.
+void copyText(const QString& text) { QGuiApplication::clipboard()->setText(text); }
 
 } // namespace
 
@@ -65,10 +45,29 @@ void MainWindow::makeActions()
         made->setObjectName(id);
         return made;
     };
-    const auto clipboard = [](const QString& text) { QGuiApplication::clipboard()->setText(text); };
-    const auto current = [this] { return qobject_cast<View*>(m_tabs->currentWidget()); };
+    makeFileActions(menu(u"menu.file"_s, tr("&File")));
+    makeEditActions(menu(u"menu.edit"_s, tr("&Edit")));
+    // Its entries are the panels, which take actions of other menus: they come later.
+    menu(u"menu.view"_s, tr("&View"));
+    makeModelActions(menu(u"menu.model"_s, tr("&Model")));
+    QMenu* run = menu(u"menu.run"_s, tr("&Run"));
+    m_actions->add(u"run.method"_s, tr("&Run the method"), QKeySequence(u"Ctrl+Return"_s), run,
+                   [this] { m_methodPanel->run(); });
+    m_actions->add(u"run.sweep"_s, tr("&Measure all settings"), QKeySequence(u"Ctrl+M"_s), run,
+                   [this] { startSweep(); });
+    m_actions->add(u"run.block-error"_s, tr("Map the &block error"), QKeySequence(u"Ctrl+B"_s), run,
+                   [this] { measureSelected(); });
+    run->addSeparator();
+    m_actions->add(u"run.pause"_s, tr("&Pause or resume the running job"), QKeySequence(u"Ctrl+P"_s), run,
+                   [this] { m_jobsPanel->pauseOrResume(); });
+    m_actions->add(u"run.cancel"_s, tr("&Cancel the running job"), QKeySequence(u"Ctrl+."_s), run,
+                   [this] { m_jobsPanel->cancelCurrent(); });
+    makeWindowActions(menu(u"menu.window"_s, tr("&Window")));
+    makeHelpActions(menu(u"menu.help"_s, tr("&Help")));
+}
 
-    QMenu* file = menu(u"menu.file"_s, tr("&File"));
+void MainWindow::makeFileActions(QMenu* file)
+{
     m_actions->add(u"file.open"_s, tr("&Open…"), QKeySequence(u"Ctrl+O"_s), file, [this] { askOpen(false); });
     m_actions->add(u"file.open-folder"_s, tr("Open model &folder…"), QKeySequence(u"Ctrl+Shift+O"_s), file,
                    [this] { askOpen(true); });
@@ -87,6 +86,16 @@ void MainWindow::makeActions()
     m_actions->add(u"file.close"_s, tr("&Close model"), QKeySequence(u"Ctrl+W"_s), file,
                    [this] { m_workspace.closeModel(); });
     file->addSeparator();
+    m_actions->add(u"file.open-session"_s, tr("Open sess&ion…"), QKeySequence(u"Ctrl+Alt+O"_s), file, [this] {
+        const QString path = QFileDialog::getOpenFileName(this, tr("Open a session"), m_sessionFile,
+                                                          tr("Sessions (*%1)").arg(kSessionSuffix));
+        if (!path.isEmpty()) openSession(path);
+    });
+    m_actions->add(u"file.save-session"_s, tr("&Save session"), QKeySequence(u"Ctrl+S"_s), file,
+                   [this] { saveSession(false); });
+    m_actions->add(u"file.save-session-as"_s, tr("Save session &as…"), QKeySequence(u"Ctrl+Alt+S"_s), file,
+                   [this] { saveSession(true); });
+    file->addSeparator();
     m_actions->add(u"file.export-results"_s, tr("Export &results (HDF5)…"), QKeySequence(u"Ctrl+Shift+S"_s),
                    file, [this] { exportResults(); });
     m_actions->add(u"file.show-written"_s, tr("&Show written file in its folder"), {}, file, [this] {
@@ -98,8 +107,10 @@ void MainWindow::makeActions()
     });
     file->addSeparator();
     m_actions->add(u"file.quit"_s, tr("&Quit"), QKeySequence(u"Ctrl+Q"_s), file, [this] { close(); });
+}
 
-    QMenu* edit = menu(u"menu.edit"_s, tr("&Edit"));
+void MainWindow::makeEditActions(QMenu* edit)
+{
     QAction* undo = m_actions->add(u"edit.undo"_s, tr("&Undo"), QKeySequence(u"Ctrl+Z"_s), edit,
                                    [this] { m_undo.undo(); });
     QAction* redo = m_actions->add(u"edit.redo"_s, tr("&Redo"), QKeySequence(u"Ctrl+Shift+Z"_s), edit,
@@ -108,35 +119,41 @@ void MainWindow::makeActions()
     redo->setEnabled(false);
     connect(&m_undo, &QUndoStack::canUndoChanged, undo, &QAction::setEnabled);
     connect(&m_undo, &QUndoStack::canRedoChanged, redo, &QAction::setEnabled);
+    // The menu says what will be taken back.
+    connect(&m_undo, &QUndoStack::undoTextChanged, undo, [undo](const QString& what) {
+        undo->setText(what.isEmpty() ? tr("&Undo") : tr("&Undo %1").arg(what));
+    });
+    connect(&m_undo, &QUndoStack::redoTextChanged, redo, [redo](const QString& what) {
+        redo->setText(what.isEmpty() ? tr("&Redo") : tr("&Redo %1").arg(what));
+    });
     edit->addSeparator();
     m_actions->add(u"edit.find"_s, tr("&Filter the weights"), QKeySequence(u"Ctrl+F"_s), edit, [this] {
         m_modelDock->show();
         m_modelPanel->focusFilter();
     });
     m_actions->add(u"edit.copy-command"_s, tr("Copy as &command line"), QKeySequence(u"Ctrl+Shift+C"_s), edit,
-                   [this, clipboard] { clipboard(m_methodPanel->commandLine()); });
+                   [this] { copyText(m_methodPanel->commandLine()); });
     m_actions->add(u"edit.copy-job"_s, tr("Copy as &job file"), QKeySequence(u"Ctrl+Shift+J"_s), edit,
-                   [this, clipboard] { clipboard(m_methodPanel->jobFile()); });
+                   [this] { copyText(m_methodPanel->jobFile()); });
+}
 
-    QMenu* view = menu(u"menu.view"_s, tr("&View"));
-    const QStringList tabs{tr("Overview"),    tr("Pareto"), tr("Layers"),
-                           tr("Block error"), tr("Tensor"), tr("Results")};
-    const QStringList ids{u"overview"_s,    u"pareto"_s, u"layers"_s,
-                          u"block-error"_s, u"tensor"_s, u"results"_s};
-    for (int i = 0; i < tabs.size(); ++i)
-        m_actions->add(u"view.show-"_s + ids[i], tr("Show %1").arg(tabs[i]),
-                       QKeySequence(u"Alt+%1"_s.arg(i + 1)), view, [this, i] { m_tabs->setCurrentIndex(i); });
+void MainWindow::makeViewActions(QMenu* view)
+{
+    for (std::size_t i = 0; i < m_panels.size(); ++i)
+        m_actions->add(u"view.show-"_s + m_panels[i].id, tr("Show %1").arg(m_panels[i].title),
+                       QKeySequence(u"Alt+%1"_s.arg(i + 1)), view,
+                       [this, panel = m_panels[i].view] { m_tabs->setCurrentWidget(panel); });
     view->addSeparator();
     // T alone works inside a panel; this one from anywhere.
-    m_actions->add(u"view.table"_s, tr("Figure or &table"), QKeySequence(u"Ctrl+T"_s), view, [current] {
-        if (View* shown = current()) shown->toggleTable();
+    m_actions->add(u"view.table"_s, tr("Figure or &table"), QKeySequence(u"Ctrl+T"_s), view, [this] {
+        if (View* shown = currentView()) shown->toggleTable();
     });
-    m_actions->add(u"view.reset-zoom"_s, tr("Reset &zoom"), QKeySequence(u"Ctrl+0"_s), view, [current] {
-        View* shown = current();
+    m_actions->add(u"view.reset-zoom"_s, tr("Reset &zoom"), QKeySequence(u"Ctrl+0"_s), view, [this] {
+        View* shown = currentView();
         if (shown != nullptr && shown->plot() != nullptr) shown->plot()->resetZoom();
     });
-    m_actions->add(u"view.copy-description"_s, tr("Copy &description"), {}, view, [current, clipboard] {
-        if (View* shown = current()) clipboard(shown->describe());
+    m_actions->add(u"view.copy-description"_s, tr("Copy &description"), {}, view, [this] {
+        if (View* shown = currentView()) copyText(shown->describe());
     });
     view->addSeparator();
     m_actions->add(u"view.theme-system"_s, tr("Theme of the &system"), {}, view,
@@ -145,8 +162,10 @@ void MainWindow::makeActions()
                    [this] { setTheme(static_cast<int>(ThemeMode::Light)); });
     m_actions->add(u"view.theme-dark"_s, tr("&Dark theme"), {}, view,
                    [this] { setTheme(static_cast<int>(ThemeMode::Dark)); });
+}
 
-    QMenu* model = menu(u"menu.model"_s, tr("&Model"));
+void MainWindow::makeModelActions(QMenu* model)
+{
     m_actions->add(u"model.next"_s, tr("&Next weight"), QKeySequence(u"Ctrl+Right"_s), model,
                    [this] { m_workspace.selection().step(1); });
     m_actions->add(u"model.previous"_s, tr("&Previous weight"), QKeySequence(u"Ctrl+Left"_s), model,
@@ -159,57 +178,18 @@ void MainWindow::makeActions()
     m_actions->add(u"model.look-inside"_s, tr("&Look inside a weight"), QKeySequence(u"Ctrl+I"_s), model,
                    [this] {
                        if (m_workspace.selection().place().weight < 0) m_workspace.selection().step(1);
-                       m_tabs->setCurrentIndex(4);
+                       m_tabs->setCurrentWidget(m_tensor);
                    });
     m_actions->add(u"model.copy-names"_s, tr("&Copy the selected names"), {}, model,
-                   [this, clipboard] { clipboard(m_modelPanel->selectedNames()); });
-
-    QMenu* run = menu(u"menu.run"_s, tr("&Run"));
-    m_actions->add(u"run.method"_s, tr("&Run the method"), QKeySequence(u"Ctrl+Return"_s), run,
-                   [this] { m_methodPanel->run(); });
-    m_actions->add(u"run.sweep"_s, tr("&Measure all settings"), QKeySequence(u"Ctrl+M"_s), run,
-                   [this] { startSweep(); });
-    m_actions->add(u"run.block-error"_s, tr("Map the &block error"), QKeySequence(u"Ctrl+B"_s), run,
-                   [this] { measureSelected(); });
-    run->addSeparator();
-    m_actions->add(u"run.cancel"_s, tr("&Cancel the running job"), QKeySequence(u"Ctrl+."_s), run,
-                   [this] { m_jobsPanel->cancelCurrent(); });
-
-    QMenu* window = menu(u"menu.window"_s, tr("&Window"));
-    m_actions->add(u"window.reset-layout"_s, tr("&Reset layout"), {}, window, [this] { resetLayout(); });
-    window->addSeparator();
-
-    QMenu* help = menu(u"menu.help"_s, tr("&Help"));
-    m_actions->add(u"help.palette"_s, tr("&Search everything…"), QKeySequence(u"Ctrl+Shift+P"_s), help,
-                   [this] { m_palette->popUp(); });
-    m_actions->add(u"help.plugins"_s, tr("&Plugins"), {}, help, [this] {
-        QString text;
-        for (const PluginEntry& plugin : m_plugins)
-            text += u"%1  %2  %3\n  %4\n  %5\n"_s.arg(plugin.id, plugin.version, stateText(plugin.state),
-                                                      plugin.file, plugin.why);
-        showText(tr("Plugins"), text.isEmpty() ? tr("No plugin was found.") : text);
-    });
-    m_actions->add(u"help.shortcuts"_s, tr("&Actions and shortcuts"), QKeySequence(Qt::Key_F1), help, [this] {
-        QString text;
-        for (const QAction* action : m_actions->all())
-            if (!action->text().isEmpty())
-                text += u"%1  %2  %3\n"_s.arg(action->objectName(), -26)
-                            .arg(action->shortcut().toString(QKeySequence::NativeText), -14)
-                            .arg(action->text().remove(u'&'));
-        showText(tr("Actions and shortcuts"), text);
-    });
-    m_actions->add(u"help.about"_s, tr("&About Halftone"), {}, help, [this] {
-        showText(tr("About Halftone"), tr("Halftone %1\n\nInteractive desktop quantization "
-                                          "explorer.\nGPL-3.0-or-later, with permission to "
-                                          "combine with the CUDA libraries.\nNo network use at all.")
-                                           .arg(QLatin1StringView(kVersion)));
-    });
-    auto* search = new QToolButton(menuBar());
-    search->setFocusPolicy(Qt::TabFocus);
-    search->setText(tr("Search everything   Ctrl+Shift+P"));
-    search->setAccessibleName(tr("Search everything"));
-    connect(search, &QToolButton::clicked, m_actions->find(u"help.palette"_s), &QAction::trigger);
-    menuBar()->setCornerWidget(search, Qt::TopRightCorner);
+                   [this] { copyText(m_modelPanel->selectedNames()); });
+    m_actions->add(u"model.keep-8-bits"_s, tr("&Keep the weight at 8 bits"), QKeySequence(u"Ctrl+K"_s), model,
+                   [this] {
+                       const int weight = m_workspace.selection().place().weight;
+                       if (weight < 0)
+                           m_messages->showInfo(tr("Select the weight to keep first."));
+                       else if (!m_methodPanel->keepAtEightBits(weight))
+                           m_messages->showInfo(tr("This method takes no exceptions for single weights."));
+                   });
 }
 
 void MainWindow::setTheme(int mode)
@@ -255,26 +235,6 @@ void MainWindow::fillRecent()
             for (std::size_t i = 0; i < there.size() && i < m_recentActions.size(); ++i)
                 m_recentActions[i]->setEnabled(there[i]);
         });
-}
-
-void MainWindow::showText(const QString& title, const QString& text)
-{
-    auto* dialog = new QDialog(this);
-    dialog->setAttribute(Qt::WA_DeleteOnClose);
-    dialog->setWindowTitle(title);
-    auto* edit = new QPlainTextEdit(text, dialog);
-    edit->setReadOnly(true);
-    edit->setAccessibleName(title);
-    QFont font(u"monospace"_s);
-    font.setStyleHint(QFont::Monospace);
-    edit->setFont(font);
-    auto* buttons = new QDialogButtonBox(QDialogButtonBox::Close, dialog);
-    connect(buttons, &QDialogButtonBox::rejected, dialog, &QDialog::close);
-    auto* layout = new QVBoxLayout(dialog);
-    layout->addWidget(edit);
-    layout->addWidget(buttons);
-    dialog->resize(680, 480);
-    dialog->show();
 }
 
 } // namespace halftone

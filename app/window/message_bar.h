@@ -3,6 +3,8 @@
 
 #include <QFrame>
 
+#include <functional>
+
 class QLabel;
 class QToolButton;
 
@@ -16,12 +18,18 @@ public:
     void showError(const QString& line);
     void showWarning(const QString& line, const QString& details = {});
     void showInfo(const QString& line);
+    /// A question that can wait: one button does it, closing the bar does not.
+    void offer(const QString& line, const QString& button, std::function<void()> run);
+    /// The message is out of date; an offer stays until it is answered.
+    void dismiss();
     QString text() const;
 
 private:
     void showLine(const QString& line, const QString& details, const char* role);
     QLabel* m_label;
     QToolButton* m_copy;
+    QToolButton* m_offer;
+    std::function<void()> m_run;
     QString m_details;
 };
 

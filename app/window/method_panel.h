@@ -11,7 +11,6 @@
 
 class QComboBox;
 class QDoubleSpinBox;
-class QFormLayout;
 class QLabel;
 class QLineEdit;
 class QPushButton;
@@ -19,8 +18,17 @@ class QUndoStack;
 
 namespace halftone {
 
+class PlanBox;
 class SchemaForm;
 class Workspace;
+
+/// What the form says: enough to fill it again.
+struct FormState {
+    QString method;
+    ParamTexts texts;
+    QString output; ///< empty: the suggestion, which follows the settings
+    friend bool operator==(const FormState&, const FormState&) = default;
+};
 
 /// What to do: the method with its form, the plan that follows each edit, where to write, and the budget.
 class MethodPanel : public QWidget {
@@ -32,37 +40,48 @@ public:
     void setMethod(const QString& id);
     QString output() const;
     void setOutput(const QString& path);
+    FormState state() const;
+    /// Fills the form; what it can't hold is shown as wrong. No step of undo.
+    void setState(const FormState& state);
     /// The plan of what the form says now; nothing while it is being made or can't be.
     const std::optional<QuantizePlan>& plan() const { return m_plan; }
     QString planText() const;
     /// Fills the form with the selected point of the sweep, or with the mix under the budget.
     void usePoint();
-    void setBudgetBytes(double bytes);
+    /// Adds an exception: the weight gets 8 bits whatever the others get. False when the method has none.
+    bool keepAtEightBits(int weight);
+    /// Shows the budget; nothing: none.
+    void setBudgetBytes(std::optional<double> bytes);
     void run();
     /// halftone-batch with the same parameters.
     QString commandLine() const;
     QString jobFile() const;
 
 Q_SIGNALS:
-    void budgetChosen(double bytes);
+    /// The person chose a budget here; nothing: none any more.
+    void budgetChosen(std::optional<double> bytes);
     void sweepAsked();
     void planned();
+    /// Method, parameters or output are not what they were.
+    void stateChanged();
 
 private:
+    void build();
+    QWidget* makeForm();
+    QWidget* makeFooter();
     void refreshMethod();
     void refreshModel();
-    void edited();
+    /// Remembers a step of undo when the form's content moved.
+    void changed();
     void makePlan();
     void showPlan(const Result<QuantizePlan>& plan);
     void showSimplePlan(const Result<MethodPlan>& plan);
-    void setPlanStale(bool stale);
     void setProblem(const QString& text);
-    void addRow(const QString& label, const QString& value, const QString& tip = {});
-    void clearRows();
     void chooseOutput();
     void suggestOutput();
     void chooseBudget(int index);
     Result<QuantizeRequest> request() const;
+    std::shared_ptr<const QuantizeMethod> quantizer() const;
 
     Workspace& m_workspace;
     QUndoStack& m_undo;
@@ -71,10 +90,7 @@ private:
     SchemaForm* m_form;
     QWidget* m_outputRow;
     QLineEdit* m_output;
-    QLabel* m_problem;
-    QWidget* m_planBox;
-    QFormLayout* m_planRows;
-    QLabel* m_substitutions;
+    PlanBox* m_planBox;
     QPushButton* m_run;
     QPushButton* m_sweep;
     QComboBox* m_budget;
@@ -82,10 +98,10 @@ private:
     QTimer m_planTimer;
     LatestTicket m_ticket;
     std::optional<QuantizePlan> m_plan;
-    ParamTexts m_lastTexts;
+    FormState m_last;           ///< as the last step of undo left it
+    QString m_startFormat;      ///< what the format was set to without being asked
     bool m_outputTyped = false; ///< the person chose the file: suggestions stop
-    bool m_undoing = false;
-    QString m_suggested;
+    bool m_applying = false;    ///< several fields move as one step
 };
 
 } // namespace halftone

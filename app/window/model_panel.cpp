@@ -55,7 +55,7 @@ ModelPanel::ModelPanel(Workspace& workspace, QWidget* parent)
     m_view->header()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
     m_treemap->setAccessibleName(tr("Bytes of the weights as areas"));
     m_treemap->setMinimumHeight(100);
-    setMinimumWidth(280);
+    setMinimumWidth(240);
 
     auto* top = new QWidget(this);
     auto* column = new QVBoxLayout(top);
@@ -161,6 +161,8 @@ void ModelPanel::setFilter(const QString& text)
     m_filter->setText(text);
     applyFilter();
 }
+
+QString ModelPanel::filterText() const { return m_filter->text(); }
 
 void ModelPanel::applyFilter()
 {

@@ -25,6 +25,7 @@ public:
     QTreeView& view() { return *m_view; }
     void focusFilter();
     void setFilter(const QString& text);
+    QString filterText() const;
     /// The selected names, one a line.
     QString selectedNames() const;
 

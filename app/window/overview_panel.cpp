@@ -210,12 +210,15 @@ void OverviewPanel::findNotes()
     if (model.config().tiedHead)
         m_notes << tr("The output head is the embedding (tied): quantizing one changes both.");
     if (unfit > 0)
-        m_notes << tr(
-            "%n linear weight(s) have columns that blocks of 32 do not divide: block types can't take them.",
-            nullptr, static_cast<int>(unfit));
+        m_notes
+            << (unfit == 1
+                    ? tr("One linear weight has rows that are no multiple of 32: block types can't take it.")
+                    : tr("%1 linear weights have rows that are no multiple of 32: block types can't take "
+                         "them.")
+                          .arg(unfit));
     if (opaque > 0)
-        m_notes << tr("%n weight(s) are in a type that can't be decoded here.", nullptr,
-                      static_cast<int>(opaque));
+        m_notes << (opaque == 1 ? tr("One weight is in a type that can't be decoded here.")
+                                : tr("%1 weights are in a type that can't be decoded here.").arg(opaque));
     for (const std::string& note : model.notes())
         m_notes << toQt(note);
     for (const CheckpointIssue& issue : model.weights()->checkpoint()->issues())

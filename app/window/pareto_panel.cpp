@@ -187,6 +187,13 @@ void ParetoPanel::readPoint()
 void ParetoPanel::setBudget(std::optional<double> bytes)
 {
     m_budget = bytes;
+    if (!bytes) {
+        // A plan that is on its way belongs to a budget that is gone.
+        m_solveTimer.stop();
+        m_solveTicket.next();
+        if (chart() != nullptr) chart()->setMarker(std::nullopt, {});
+        m_workspace.setMix(std::nullopt);
+    }
     if (chart() == nullptr || !picture()) return;
     if (!bytes && !m_bytes.empty()) {
         // A line to take hold of: in the middle of what was measured, without a plan until it moves.
@@ -241,9 +248,10 @@ void ParetoPanel::showMix(const Result<BudgetPlan>& plan)
         return std::isinf(sqnr) && sqnr > 0 ? tr("no further error")
                                             : tr("%1 dB").arg(toQt(shortNumber(sqnr)));
     };
-    QString text = tr("Under %1 the best mix of %2 settings takes %3, %4 bits per weight, and reaches %5")
-                       .arg(toQt(humanBytes(static_cast<std::uint64_t>(*m_budget))))
-                       .arg(used.size())
+    const QString what = used.size() == 1 ? tr("one setting for all weights")
+                                          : tr("the best mix of %1 settings").arg(used.size());
+    QString text = tr("Under %1 %2 takes %3, %4 bits per weight, and reaches %5")
+                       .arg(toQt(humanBytes(static_cast<std::uint64_t>(*m_budget))), what)
                        .arg(toQt(humanBytes(static_cast<std::uint64_t>(plan->bytes))))
                        .arg(plan->bitsPerWeight, 0, 'f', 2)
                        .arg(decibels(plan->sqnr));

@@ -138,7 +138,9 @@ void TensorPanel::load()
             if (!m_ticket.current(ticket)) return;
             if (!look) {
                 m_rows->setPicture(nullptr);
-                showEmpty(tr("The values can't be shown"), toQt(look.error().line()));
+                showEmpty(
+                    tr("The values can't be shown"),
+                    tr("%1. Choose plain values or another format above.").arg(toQt(look.error().line())));
                 return;
             }
             show(*look, format);
@@ -150,7 +152,7 @@ void TensorPanel::show(const TensorLook& look, const BlockFormat* format)
     const auto weight = static_cast<std::size_t>(m_weight);
     const std::string& name = m_workspace.model()->weights()->all()[weight].name;
     m_ruler = look.codes.size() <= 64 ? look.codes : std::vector<double>{};
-    setTitle(toQt(name));
+    setTitle(tr("Values of %1").arg(toQt(name)));
     m_rows->setPicture(rowPicture(look));
     setPicture(histogram(look, format, name));
     QString text =

@@ -3,10 +3,11 @@
 
 #include "app/host/strings.h"
 #include "app/ui/raster_view.h"
+#include "app/window/action_list.h"
 #include "app/window/block_panel.h"
 #include "app/window/figures_panel.h"
-#include "app/window/layers_panel.h"
 #include "app/window/main_window.h"
+#include "app/window/method_panel.h"
 #include "app/window/model_panel.h"
 #include "app/window/overview_panel.h"
 #include "app/window/pareto_panel.h"
@@ -77,14 +78,13 @@ void ViewExporter::start(const QString& file)
             const auto bytes = sweep->column("pareto", "bytes");
             if (!bytes || bytes->empty()) return;
             const auto [low, high] = std::minmax_element(bytes->begin(), bytes->end());
-            m_window.pareto().setBudget(*low + (*high - *low) * 0.4);
+            const double budget = *low + (*high - *low) * 0.4;
+            m_window.pareto().setBudget(budget);
+            m_window.methodPanel().setBudgetBytes(budget);
         },
         [this] {
-            const int worst = m_window.layers().worst();
-            if (worst >= 0) {
-                m_window.tabs().setCurrentWidget(&m_window.blocks());
-                m_window.workspace().selection().select({worst, -1, -1});
-            }
+            // The worst weight, or the largest where nothing is lost.
+            m_window.actions().find(u"run.block-error"_s)->trigger();
         },
         [this] {
             // The brightest block, as a click would open it.
@@ -100,13 +100,11 @@ void ViewExporter::start(const QString& file)
 
 void ViewExporter::addGrabs()
 {
-    const QStringList names{u"overview"_s,    u"pareto"_s, u"layers"_s,
-                            u"block-error"_s, u"tensor"_s, u"results"_s};
-    for (int i = 0; i < names.size(); ++i) {
-        m_steps.push_back([this, i] { m_window.tabs().setCurrentIndex(i); });
-        m_steps.push_back([this, i, name = names[i]] {
-            save(*m_window.tabs().widget(i), name);
-            save(m_window, u"window-"_s + name);
+    for (const MainWindow::Panel& panel : m_window.panels()) {
+        m_steps.push_back([this, &panel] { m_window.tabs().setCurrentWidget(panel.view); });
+        m_steps.push_back([this, &panel] {
+            save(*panel.view, panel.id);
+            save(m_window, u"window-"_s + panel.id);
         });
     }
 }

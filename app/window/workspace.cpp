@@ -263,7 +263,8 @@ void Workspace::runSweep(std::vector<SweepPoint> points, std::vector<std::uint32
 {
     if (!m_model || points.empty()) return;
     JobRequest request;
-    request.title = toStd(tr("Sweep of %n setting(s)", nullptr, static_cast<int>(points.size())));
+    request.title = toStd(points.size() == 1 ? tr("Sweep of one setting")
+                                             : tr("Sweep of %1 settings").arg(points.size()));
     request.tag = "sweep";
     auto results = freshResults("sweep", {});
     request.results = results;
@@ -363,6 +364,10 @@ void Workspace::verify(const QString& path)
 }
 
 void Workspace::cancel(JobId id) { m_runner->cancel(id); }
+
+void Workspace::pause(JobId id) { m_runner->pause(id); }
+
+void Workspace::resume(JobId id) { m_runner->resume(id); }
 
 void Workspace::cancelAll()
 {

@@ -34,6 +34,7 @@ public:
 
     const MethodRegistry& methods() const { return m_methods; }
     Selection& selection() { return m_selection; }
+    const Selection& selection() const { return m_selection; }
     JobWatcher& watcher() { return *m_watcher; }
     JobsModel& jobs() { return m_jobs; }
 
@@ -63,6 +64,8 @@ public:
     /// Writes a checkpoint, then compares it with its source.
     void runQuantize(QuantizeRequest request);
     void cancel(JobId id);
+    void pause(JobId id);
+    void resume(JobId id);
     void cancelAll();
 
     /// The point of the sweep that other panels look at, or -1; a mix under a budget is set by setMix().

@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "app/host/strings.h"
 #include "app/ui/chart_view.h"
 #include "app/ui/data_table.h"
 #include "app/ui/raster_view.h"
 #include "app/ui/schema_form.h"
-#include "app/ui/theme.h"
 #include "app/ui/treemap_view.h"
-#include "app/window/action_list.h"
 #include "app/window/block_panel.h"
 #include "app/window/command_palette.h"
 #include "app/window/figures_panel.h"
 #include "app/window/layers_panel.h"
-#include "app/window/main_window.h"
 #include "app/window/message_bar.h"
 #include "app/window/method_panel.h"
 #include "app/window/model_panel.h"
@@ -19,13 +15,10 @@
 #include "app/window/pareto_panel.h"
 #include "app/window/point_texts.h"
 #include "app/window/tensor_panel.h"
-#include "tests/app/qt_main.h"
-#include "tests/app/small_checkpoint.h"
-#include "tests/support/temp_dir.h"
+#include "tests/app/window_fixture.h"
 
 #include <QAbstractScrollArea>
 #include <QAccessible>
-#include <QApplication>
 #include <QDragEnterEvent>
 #include <QDropEvent>
 #include <QFileInfo>
@@ -33,7 +26,6 @@
 #include <QMimeData>
 #include <QSettings>
 #include <QSignalSpy>
-#include <QStandardPaths>
 #include <QTabWidget>
 #include <QThreadPool>
 #include <QToolButton>
@@ -41,42 +33,11 @@
 #include <QUrl>
 
 #include <cmath>
-#include <memory>
-#include <thread>
 
 using namespace halftone;
 using namespace Qt::Literals::StringLiterals;
 
-namespace {
-
-/// A job that ends only when it is cancelled.
-class EndlessMethod : public Method {
-public:
-    EndlessMethod()
-    {
-        m_info.id = "endless";
-        m_info.title = "Endless";
-    }
-    const MethodInfo& info() const override { return m_info; }
-    const ParamSchema& schema() const override { return m_schema; }
-    std::vector<TableSchema> tables() const override { return {}; }
-    std::vector<FigureSpec> figures() const override { return {}; }
-    Result<MethodPlan> plan(const MethodInput&, const ParamList&) const override { return MethodPlan{}; }
-    Status run(const MethodInput&, const ParamList&, JobContext& ctx) const override
-    {
-        while (!ctx.stop.stop_requested())
-            std::this_thread::yield();
-        return ctx.checkpoint();
-    }
-
-private:
-    MethodInfo m_info;
-    ParamSchema m_schema;
-};
-
-} // namespace
-
-class TestMainWindow : public QObject {
+class TestMainWindow : public test::WindowTest {
     Q_OBJECT
 private Q_SLOTS:
     void initTestCase();
@@ -101,58 +62,14 @@ private Q_SLOTS:
     void closingAsksWhileAJobRuns();
     void everyFocusableWidgetHasAName();
     void bothThemesPaint();
-
-private:
-    /// Waits until no job and no short read runs.
-    bool settle()
-    {
-        int quiet = 0;
-        return QTest::qWaitFor(
-            [&] {
-                const bool idle = !m_window->workspace().busy() && !m_window->workspace().opening() &&
-                                  QThreadPool::globalInstance()->activeThreadCount() == 0;
-                quiet = idle ? quiet + 1 : 0;
-                return quiet > 12;
-            },
-            30000);
-    }
-    void openSmall()
-    {
-        m_window->open(m_path);
-        QVERIFY(settle());
-        QVERIFY(m_window->workspace().model() != nullptr);
-    }
-    int weightNamed(const char* name) const { return m_window->workspace().weightNamed(name); }
-
-    test::TempDir m_dir;
-    QString m_path;
-    MethodRegistry m_methods;
-    std::vector<PluginEntry> m_plugins;
-    std::unique_ptr<MainWindow> m_window;
 };
 
-void TestMainWindow::initTestCase()
-{
-    QStandardPaths::setTestModeEnabled(true);
-    QCoreApplication::setOrganizationName(u"HalftoneTest"_s);
-    QCoreApplication::setApplicationName(u"tst_main_window"_s);
-    QSettings::setPath(QSettings::NativeFormat, QSettings::UserScope, toQt(m_dir.path().string()));
-    Theme::apply(*qApp, ThemeMode::Light);
-    m_path = toQt((m_dir / "small.safetensors").string());
-    test::writeSmallCheckpoint(toStd(m_path));
-    m_plugins = loadPlugins(m_methods, false);
-    HALFTONE_VERIFY(m_methods.find("rtn"));
-    HALFTONE_VERIFY(m_methods.find("block_error"));
-}
+void TestMainWindow::initTestCase() { prepare(u"tst_main_window"_s); }
 
 void TestMainWindow::init()
 {
-    test::failOnQtWarnings();
     QSettings().clear();
-    m_window = std::make_unique<MainWindow>(m_methods, m_plugins);
-    m_window->confirmClose = [] { return true; };
-    m_window->show();
-    QVERIFY(QTest::qWaitForWindowExposed(m_window.get()));
+    showWindow();
 }
 
 void TestMainWindow::cleanup()
@@ -524,7 +441,7 @@ void TestMainWindow::closingAsksWhileAJobRuns()
         ++asked;
         return answer;
     };
-    m_window->workspace().runAnalysis(std::make_shared<EndlessMethod>(), {}, {});
+    m_window->workspace().runAnalysis(std::make_shared<test::EndlessMethod>(), {}, {});
     QVERIFY(QTest::qWaitFor([&] { return m_window->workspace().busy(); }, 5000));
     QVERIFY(!m_window->close());
     QCOMPARE(asked, 1);
