@@ -3,10 +3,9 @@
 
 namespace halftone {
 
-using Type = Column::Type;
-
 std::vector<Column> weightColumns()
 {
+    using Type = Column::Type;
     return {{"name", Type::Name, "", "Name of the weight."},
             {"id", Type::Name, "", "Stable id, independent of container and sharding."},
             {"layer", Type::Integer, "", "Layer, or -1."},
@@ -15,6 +14,7 @@ std::vector<Column> weightColumns()
 
 std::vector<Column> errorColumns()
 {
+    using Type = Column::Type;
     return {{"mse", Type::Real, "", "Mean square error."},
             {"nmse", Type::Real, "", "Noise over signal."},
             {"sqnr_db", Type::Real, "dB", "Signal to quantization noise ratio."},
