@@ -65,11 +65,11 @@ HWY_INLINE std::int32_t offsetOf(const GridJob& job)
 /// Codes of n elements, one byte each, n a multiple of kStep.
 template <class Source>
 HWY_INLINE void encodeSteps(const typename Source::Bits* in, std::int64_t n, const GridCoder& coder,
-                            std::uint8_t* out)
+                            std::int64_t ahead, std::uint8_t* out)
 {
     HWY_UNROLL(4)
     for (std::int64_t i = 0; i < n; i += kStep) {
-        prefetchNext(in + i);
+        prefetchNext(in + i, ahead);
         hn::StoreU(codesOf<Source>(in + i, coder), Tag<std::uint8_t>(), out + i);
     }
 }
@@ -77,10 +77,10 @@ HWY_INLINE void encodeSteps(const typename Source::Bits* in, std::int64_t n, con
 /// Codes of any number of elements. Not written out at each call: little time passes here.
 template <class Source>
 HWY_NOINLINE void encodeAny(const typename Source::Bits* in, std::int64_t n, const GridCoder coder,
-                            std::uint8_t* out)
+                            std::int64_t ahead, std::uint8_t* out)
 {
     const std::int64_t whole = n / kStep * kStep, rest = n - whole;
-    encodeSteps<Source>(in, whole, coder, out);
+    encodeSteps<Source>(in, whole, coder, ahead, out);
     if (rest == 0) return;
     typename Source::Bits bits[kStep] = {};
     alignas(kStep) std::uint8_t codes[kStep];
@@ -141,6 +141,7 @@ bool quantizeGroups(const GridJob& job, const typename Source::Bits* in, std::in
     const auto scaleBytes = static_cast<std::size_t>(bytesOfScale(job.scale));
     constexpr std::int64_t kColumns = kBatchBytes / static_cast<std::int64_t>(sizeof(Bits));
     const std::int64_t most = std::clamp<std::int64_t>(kColumns / group, 1, kBatchGroups);
+    const std::int64_t ahead = std::max(kAheadBytes, most * group * static_cast<std::int64_t>(sizeof(Bits)));
     while (n > 0) {
         const std::int64_t groups = std::min((n - 1) / group + 1, most);
         const std::int64_t columns = groups > n / group ? n : groups * group;
@@ -160,20 +161,20 @@ bool quantizeGroups(const GridJob& job, const typename Source::Bits* in, std::in
             for (std::int64_t g = 0; g < whole; ++g, from += group, codes += group) {
                 coder.choose<kAsym>(grids, g);
                 if constexpr (kGroup != 0)
-                    encodeSteps<Source>(from, kGroup, coder, codes);
+                    encodeSteps<Source>(from, kGroup, coder, kAheadBytes, codes);
                 else
-                    encodeAny<Source>(from, group, coder, codes);
+                    encodeAny<Source>(from, group, coder, ahead, codes);
             }
             if (whole < groups) {
                 coder.choose<kAsym>(grids, whole);
-                encodeAny<Source>(from, last, coder, codes);
+                encodeAny<Source>(from, last, coder, ahead, codes);
             }
             sink.commit(columns);
         } else { // one large group
             coder.choose<kAsym>(grids, 0);
             for (std::int64_t from = 0; from < columns; from += kBatchColumns) {
                 const std::int64_t piece = std::min(columns - from, kBatchColumns);
-                encodeAny<Source>(in + from, piece, coder, sink.room());
+                encodeAny<Source>(in + from, piece, coder, ahead, sink.room());
                 sink.commit(piece);
             }
         }
@@ -204,7 +205,7 @@ void encodeOne(const GridJob& job, const typename Source::Bits* in, std::int64_t
     const GridCoder coder(job, inverseOf(point.scale), point.zero + offsetOf(job));
     for (; n > 0; n -= kBatchColumns, in += kBatchColumns) {
         const std::int64_t piece = std::min(n, kBatchColumns);
-        encodeAny<Source>(in, piece, coder, sink.room());
+        encodeAny<Source>(in, piece, coder, kAheadBytes, sink.room());
         sink.commit(piece);
     }
     sink.finish();

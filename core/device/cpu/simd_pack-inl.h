@@ -38,31 +38,45 @@ struct PackTable {
     }
 };
 
-template <int kBits> inline void packOdd(const std::uint8_t* codes, std::int64_t n, std::uint8_t* out)
+/// 64-bit lanes of eight codes, joined in the low bits: neighbours move together, 2 codes in 16 bits, 4 in
+/// 32, then all.
+template <int kBits> HWY_INLINE hn::Vec<Tag<std::uint64_t>> joinedEight(VBytes codes)
 {
-    static constexpr PackTable kTable(kBits);
-    const Tag<std::uint8_t> d8;
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
+    // A code and its shifted neighbour are one sum of products.
+    const auto two = _mm256_maddubs_epi16(_mm256_set1_epi16(1 | 1 << (8 + kBits)), codes.raw);
+    const auto four = _mm256_madd_epi16(two, _mm256_set1_epi32(1 | 1 << (16 + 2 * kBits)));
+    const auto touching = _mm256_sllv_epi32(four, _mm256_set1_epi64x(32 - 4 * kBits));
+    return hn::Vec<Tag<std::uint64_t>>{_mm256_srli_epi64(touching, 32 - 4 * kBits)};
+#else
     const Tag<std::uint16_t> d16;
     const Tag<std::uint32_t> d32;
     const Tag<std::uint64_t> d64;
     constexpr std::uint32_t one = (1u << kBits) - 1, two = (1u << 2 * kBits) - 1;
     constexpr std::uint64_t four = (std::uint64_t{1} << 4 * kBits) - 1;
-    const auto gather = hn::LoadDup128(d8, kTable.gather);
     const auto low16 = hn::Set(d16, static_cast<std::uint16_t>(one));
     const auto high16 = hn::Set(d16, static_cast<std::uint16_t>(one << kBits));
     const auto low32 = hn::Set(d32, two), high32 = hn::Set(d32, two << 2 * kBits);
     const auto low64 = hn::Set(d64, four), high64 = hn::Set(d64, four << 4 * kBits);
-    const auto lanes = static_cast<std::int64_t>(hn::Lanes(d8));
-    for (std::int64_t i = 0; i < n; i += lanes) {
-        // Neighbours move together: 2 codes in 16 bits, 4 in 32, 8 in 64, then the empty bytes go.
-        const auto c16 = hn::BitCast(d16, hn::LoadU(d8, codes + i));
-        const auto c32 =
-            hn::BitCast(d32, hn::Or(hn::And(c16, low16), hn::And(hn::ShiftRight<8 - kBits>(c16), high16)));
-        const auto c64 = hn::BitCast(
-            d64, hn::Or(hn::And(c32, low32), hn::And(hn::ShiftRight<16 - 2 * kBits>(c32), high32)));
-        const auto v = hn::Or(hn::And(c64, low64), hn::And(hn::ShiftRight<32 - 4 * kBits>(c64), high64));
-        const auto packed = hn::TableLookupBytesOr0(hn::BitCast(d8, v), gather);
-        if constexpr (hn::MaxLanes(Tag<std::uint8_t>()) > 16) {
+    const auto c16 = hn::BitCast(d16, codes);
+    const auto c32 =
+        hn::BitCast(d32, hn::Or(hn::And(c16, low16), hn::And(hn::ShiftRight<8 - kBits>(c16), high16)));
+    const auto c64 =
+        hn::BitCast(d64, hn::Or(hn::And(c32, low32), hn::And(hn::ShiftRight<16 - 2 * kBits>(c32), high32)));
+    return hn::Or(hn::And(c64, low64), hn::And(hn::ShiftRight<32 - 4 * kBits>(c64), high64));
+#endif
+}
+
+template <int kBits> inline void packOdd(const std::uint8_t* codes, std::int64_t n, std::uint8_t* out)
+{
+    static constexpr PackTable kTable(kBits);
+    const Tag<std::uint8_t> d8;
+    const auto gather = hn::LoadDup128(d8, kTable.gather);
+    for (std::int64_t i = 0; i < n; i += kStep) {
+        const auto joined = joinedEight<kBits>(hn::LoadU(d8, codes + i));
+        // The empty bytes go.
+        const auto packed = hn::TableLookupBytesOr0(hn::BitCast(d8, joined), gather);
+        if constexpr (kStep > 16) {
             const hn::Half<Tag<std::uint8_t>> half;
             hn::StoreU(hn::LowerHalf(half, packed), half, out);
             hn::StoreU(hn::UpperHalf(half, packed), half, out + 2 * kBits);

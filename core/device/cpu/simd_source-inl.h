@@ -176,13 +176,16 @@ HWY_INLINE VBytes codesOf(const typename Source::Bits* p, const Coder& coder)
 /// which waits for memory, and for the second, which does not, alternate faster than the memory answers.
 inline constexpr std::int64_t kBatchBytes = 2048;
 
-/// Asks for the kStep elements that lie two batches ahead. The processor's own prefetching stops while a
-/// batch is read for the second time; without this the memory would rest during half of the work.
-template <class Bits> HWY_INLINE void prefetchNext(const Bits* p)
+/// How far ahead memory is asked for: two batches, or one where a single group makes a larger one.
+inline constexpr std::int64_t kAheadBytes = 2 * kBatchBytes;
+
+/// Asks for the kStep elements that lie `ahead` bytes on. The processor's own prefetching stops while a batch
+/// is read for the second time; without this the memory would rest during half of the work.
+template <class Bits> HWY_INLINE void prefetchNext(const Bits* p, std::int64_t ahead = kAheadBytes)
 {
-    const auto* ahead = reinterpret_cast<const char*>(p) + 2 * kBatchBytes;
-    hwy::Prefetch(ahead);
-    if constexpr (kStep * sizeof(Bits) > 64) hwy::Prefetch(ahead + 64);
+    const auto* next = reinterpret_cast<const char*>(p) + ahead;
+    hwy::Prefetch(next);
+    if constexpr (kStep * sizeof(Bits) > 64) hwy::Prefetch(next + 64);
 }
 
 } // namespace halftone::cpu::HWY_NAMESPACE
