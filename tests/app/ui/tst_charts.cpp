@@ -165,7 +165,7 @@ void TestCharts::nonPositiveValuesAreCountedOnALogAxis()
     ChartView chart;
     chart.resize(500, 300);
     chart.setPicture(picture);
-    QVERIFY2(chart.note().contains(u"3 value"_s), qPrintable(chart.note()));
+    QVERIFY2(chart.note().endsWith(u": 3"_s), qPrintable(chart.note()));
     // What remains is drawn: one zero must not make a whole series disappear.
     QCOMPARE(chart.shownPoints(), 2);
     chart.show();
