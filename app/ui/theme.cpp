@@ -108,7 +108,7 @@ QStatusBar QLabel { padding: 0 12px; color: @dim; }
 QDockWidget { color: @dim; font-weight: 600; titlebar-close-icon: none; }
 QDockWidget::title { background: @window; padding: 8px 8px 4px 12px; text-align: left; }
 QTabBar { qproperty-drawBase: 0; }
-QTabBar::tab { background: transparent; color: @dim; padding: 8px 14px 6px 14px; border: none;
+QTabBar::tab { background: transparent; color: @dim; padding: 8px 7px 6px 7px; border: none;
     border-bottom: 2px solid transparent; }
 QTabBar::tab:selected { color: @text; border-bottom: 2px solid @accent; }
 QTabBar::tab:hover:!selected { color: @text; border-bottom: 2px solid @line; }

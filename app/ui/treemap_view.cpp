@@ -120,9 +120,9 @@ void TreemapView::relayout()
             if (inner.width() < metrics.averageCharWidth() * 7) continue;
         }
         painter.drawText(inner, Qt::AlignLeft | Qt::AlignTop, name);
-        if (inner.height() > 2 * metrics.height())
-            painter.drawText(inner.adjusted(0, metrics.height(), 0, 0), Qt::AlignLeft | Qt::AlignTop,
-                             numberText(s.y[order[k]], sizeUnit(p->spec)));
+        const QString size = numberText(s.y[order[k]], sizeUnit(p->spec));
+        if (inner.height() > 2 * metrics.height() && metrics.horizontalAdvance(size) <= inner.width())
+            painter.drawText(inner.adjusted(0, metrics.height(), 0, 0), Qt::AlignLeft | Qt::AlignTop, size);
     }
 }
 

@@ -47,7 +47,8 @@ Status writePicture(const Picture& picture, const QString& file, PictureTheme th
     return writeTextFile(path, std::string_view(reinterpret_cast<const char*>(png.data()), png.size()));
 }
 
-constexpr int kLeastTitle = 200; ///< pixels of a title beside the controls
+constexpr int kLeastTitle = 200;    ///< pixels of a title beside the controls
+constexpr int kReadableTitle = 150; ///< a title that is cut to less tells nothing
 constexpr int kLeastList = 84;
 
 /// One line that is cut in its middle, where names are alike, when there is no room; whole in its tool tip.
@@ -79,11 +80,10 @@ void scaleFont(QWidget& widget, double factor, bool bold)
 }
 
 View::View(const QString& title, QWidget* parent)
-    : QWidget(parent), m_title(new TitleLabel(title, this)),
-      m_header(new QBoxLayout(QBoxLayout::LeftToRight)), m_controls(new QHBoxLayout),
-      m_pinButton(new QToolButton(this)), m_tableButton(new QToolButton(this)),
-      m_exportButton(new QToolButton(this)), m_helpButton(new QToolButton(this)),
-      m_stack(new QStackedWidget(this)), m_figurePage(new QWidget(this)),
+    : QWidget(parent), m_title(new TitleLabel(title, this)), m_header(new QVBoxLayout),
+      m_titleRow(new QHBoxLayout), m_controls(new QWidget(this)), m_pinButton(new QToolButton(this)),
+      m_tableButton(new QToolButton(this)), m_exportButton(new QToolButton(this)),
+      m_helpButton(new QToolButton(this)), m_stack(new QStackedWidget(this)), m_figurePage(new QWidget(this)),
       m_figureLayout(new QVBoxLayout(m_figurePage)), m_tableView(new DataTable(this)),
       m_emptyPage(new QWidget(this)), m_emptyHeadline(new QLabel(m_emptyPage)),
       m_emptyText(new QLabel(m_emptyPage)), m_emptyButton(new QPushButton(m_emptyPage)),
@@ -119,7 +119,8 @@ View::View(const QString& title, QWidget* parent)
 
     // A long title never makes the window wider.
     m_title->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
-    m_header->addWidget(m_title, 1);
+    m_titleRow->addWidget(m_title, 1);
+    m_titleRow->addWidget(m_controls);
     m_pinButton->setText(tr("Pin"));
     m_pinButton->setToolTip(tr("Keeps this panel at its place while the selection moves on"));
     m_pinButton->setCheckable(true);
@@ -131,13 +132,15 @@ View::View(const QString& title, QWidget* parent)
     m_helpButton->setAccessibleName(tr("Help for %1").arg(title));
     m_helpButton->setVisible(false);
     connect(m_helpButton, &QToolButton::clicked, this, [this] { Q_EMIT helpAsked(m_helpTopic); });
-    m_controls->addStretch(1);
-    m_controls->addWidget(m_pinButton);
-    m_controls->addWidget(m_tableButton);
-    m_controls->addWidget(m_exportButton);
-    m_controls->addWidget(m_helpButton);
-    m_controls->setSpacing(Theme::kStep);
-    m_header->addLayout(m_controls);
+    m_titleRow->addWidget(m_pinButton);
+    m_titleRow->addWidget(m_tableButton);
+    m_titleRow->addWidget(m_exportButton);
+    m_titleRow->addWidget(m_helpButton);
+    m_titleRow->setSpacing(Theme::kStep);
+    auto* controls = new QHBoxLayout(m_controls);
+    controls->setContentsMargins(0, 0, 0, 0);
+    controls->setSpacing(Theme::kStep);
+    m_header->addLayout(m_titleRow);
     m_header->setSpacing(Theme::kStep);
 
     m_figureLayout->setContentsMargins(0, 0, 0, 0);
@@ -194,16 +197,22 @@ void View::setTitle(const QString& title)
 
 bool View::titleShown() const
 {
-    return m_title->width() >= std::min(m_title->sizeHint().width(), kLeastTitle);
+    return m_title->width() >= std::min(m_title->sizeHint().width(), kReadableTitle);
 }
 
 void View::fitHeader()
 {
     const int title = std::min(m_title->sizeHint().width(), kLeastTitle);
     const int room = contentsRect().width() - 4 * Theme::kStep;
-    const bool one = m_controls->sizeHint().width() + m_header->spacing() + title <= room;
-    const auto direction = one ? QBoxLayout::LeftToRight : QBoxLayout::TopToBottom;
-    if (m_header->direction() != direction) m_header->setDirection(direction);
+    const int others = m_titleRow->sizeHint().width(); // the title counts as nothing there
+    const bool beside = m_titleRow->indexOf(m_controls) >= 0;
+    const int own = beside ? 0 : m_controls->sizeHint().width() + m_titleRow->spacing();
+    const bool fits = others + own + title <= room;
+    if (fits == beside) return;
+    if (fits)
+        m_titleRow->insertWidget(1, m_controls);
+    else
+        m_header->addWidget(m_controls, 0, Qt::AlignLeft);
 }
 
 void View::resizeEvent(QResizeEvent* event)
@@ -353,7 +362,7 @@ void View::addHeaderWidget(QWidget* widget)
 {
     // A list may become narrower than its longest entry, so that the window can.
     if (qobject_cast<QComboBox*>(widget) != nullptr) widget->setMinimumWidth(kLeastList);
-    m_controls->insertWidget(m_controls->indexOf(m_pinButton), widget);
+    m_controls->layout()->addWidget(widget);
 }
 
 Status View::exportTo(const QString& file, double scale) const

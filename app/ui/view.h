@@ -92,7 +92,8 @@ private:
 
     QLabel* m_title;
     QBoxLayout* m_header;
-    QHBoxLayout* m_controls;
+    QHBoxLayout* m_titleRow;
+    QWidget* m_controls; ///< lists and buttons of the panel itself
     QToolButton* m_pinButton;
     QToolButton* m_tableButton;
     QToolButton* m_exportButton;

@@ -81,6 +81,9 @@ void MainWindow::makeCentre()
     m_tabs->setAccessibleName(tr("Panels"));
     m_tabs->tabBar()->setAccessibleName(tr("Panels"));
     m_tabs->tabBar()->setExpanding(false);
+    // In a narrow window all tabs stay in sight, with shorter words.
+    m_tabs->setUsesScrollButtons(false);
+    m_tabs->setElideMode(Qt::ElideRight);
     QAction* sweep = m_actions->find(u"run.sweep"_s);
     QAction* measure = m_actions->find(u"run.block-error"_s);
     m_overview = new OverviewPanel(m_workspace, m_actions->find(u"file.open"_s),

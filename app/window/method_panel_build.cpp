@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/host/strings.h"
+#include "app/ui/fitting_area.h"
 #include "app/ui/schema_form.h"
 #include "app/ui/theme.h"
 #include "app/window/method_panel.h"
@@ -8,7 +9,6 @@
 
 #include <QComboBox>
 #include <QDoubleSpinBox>
-#include <QEvent>
 #include <QLabel>
 #include <QLineEdit>
 #include <QPushButton>
@@ -35,38 +35,6 @@ QFrame* rule(QWidget* parent)
     return line;
 }
 
-/// As high as what it holds wants to be, and lower with a scroll bar where there is no room.
-class FittingArea : public QScrollArea {
-public:
-    FittingArea(QWidget* content, QWidget* parent) : QScrollArea(parent)
-    {
-        setWidget(content);
-        setWidgetResizable(true);
-        setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-        setFocusPolicy(Qt::NoFocus);
-        setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Maximum);
-    }
-    QSize sizeHint() const override
-    {
-        const int height =
-            widget()->hasHeightForWidth() ? widget()->heightForWidth(width()) : widget()->sizeHint().height();
-        return {widget()->sizeHint().width(), height};
-    }
-    QSize minimumSizeHint() const override { return {0, 120}; }
-    bool eventFilter(QObject* watched, QEvent* event) override
-    {
-        if (watched == widget() && event->type() == QEvent::LayoutRequest) updateGeometry();
-        return QScrollArea::eventFilter(watched, event);
-    }
-
-protected:
-    void resizeEvent(QResizeEvent* event) override
-    {
-        QScrollArea::resizeEvent(event);
-        updateGeometry(); // wrapped words need another height at another width
-    }
-};
-
 } // namespace
 
 void MethodPanel::build()
@@ -81,7 +49,7 @@ void MethodPanel::build()
     scroll->setMinimumHeight(96);
     // The plan, the button and the budget stay in sight however long the form is; in a low window they
     // scroll as well.
-    auto* below = new FittingArea(makeFooter(), this);
+    auto* below = new FittingArea(makeFooter(), 120, this);
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(0);

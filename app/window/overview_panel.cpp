@@ -3,6 +3,7 @@
 
 #include "app/host/strings.h"
 #include "app/ui/chart_view.h"
+#include "app/ui/fitting_area.h"
 #include "app/ui/theme.h"
 #include "app/window/workspace.h"
 #include "core/base/text.h"
@@ -23,6 +24,9 @@ namespace halftone {
 using namespace Qt::Literals::StringLiterals;
 
 namespace {
+
+constexpr int kMostFactColumns = 5;
+constexpr int kNarrow = 520; ///< pixels
 
 constexpr std::array kClasses{RoleClass::Attention, RoleClass::Ffn,  RoleClass::Expert,
                               RoleClass::Embedding, RoleClass::Norm, RoleClass::Other};
@@ -81,9 +85,12 @@ OverviewPanel::OverviewPanel(Workspace& workspace, QAction* openAction, QList<QA
     auto* heading = new QLabel(tr("Worth knowing"), m_below);
     heading->setProperty("tone", u"section"_s);
     below->addWidget(heading);
-    m_noteList = new QVBoxLayout;
+    auto* notes = new QWidget(m_below);
+    notes->setProperty("role", u"page"_s);
+    m_noteList = new QVBoxLayout(notes);
+    m_noteList->setContentsMargins(0, 0, 0, 0);
     m_noteList->setSpacing(4);
-    below->addLayout(m_noteList);
+    below->addWidget(new FittingArea(notes, 2 * fontMetrics().height() + 4, m_below));
     auto* buttons = new QHBoxLayout;
     buttons->setContentsMargins(0, Theme::kStep, 0, 0);
     bool first = true;
@@ -146,25 +153,49 @@ void OverviewPanel::showFacts()
     add(c.vocab, tr("vocabulary"));
     add(c.context, tr("context"));
     add(c.experts, tr("experts"));
-    // Two short lines rather than one that a narrow window cuts.
-    constexpr int kFactsPerLine = 5;
-    int place = 0;
+    m_factLabels.clear();
+    m_factColumns = 0;
     for (const auto& [value, what] : facts) {
         auto* number = new QLabel(value, m_facts);
         scaleFont(*number, 1.5, true);
         auto* label = new QLabel(what, m_facts);
         label->setProperty("tone", u"dim"_s);
         number->setAccessibleName(what + u' ' + value);
-        const int line = 2 * (place / kFactsPerLine), column = place % kFactsPerLine;
-        m_factGrid->addWidget(number, line, column);
-        m_factGrid->addWidget(label, line + 1, column);
-        ++place;
+        m_factLabels.emplace_back(number, label);
     }
-    m_factGrid->setColumnStretch(kFactsPerLine, 1);
+    placeFacts();
     const QString architecture = toQt(c.architecture);
     setTitle(architecture.isEmpty()
                  ? QFileInfo(m_workspace.modelPath()).fileName()
                  : tr("%1, %2").arg(QFileInfo(m_workspace.modelPath()).fileName(), architecture));
+}
+
+void OverviewPanel::placeFacts()
+{
+    // Short lines rather than one that a narrow window cuts.
+    int widest = 1;
+    for (const auto& [number, label] : m_factLabels)
+        widest = std::max({widest, number->sizeHint().width(), label->sizeHint().width()});
+    const int gap = width() < kNarrow ? 2 * Theme::kStep : 4 * Theme::kStep;
+    const int columns = std::clamp((width() - 4 * Theme::kStep + gap) / (widest + gap), 2, kMostFactColumns);
+    if (columns == m_factColumns) return;
+    m_factColumns = columns;
+    m_factGrid->setHorizontalSpacing(gap);
+    for (int column = 0; column <= kMostFactColumns; ++column)
+        m_factGrid->setColumnStretch(column, column == columns ? 1 : 0);
+    int place = 0;
+    for (const auto& [number, label] : m_factLabels) {
+        const int line = 2 * (place / columns), column = place % columns;
+        m_factGrid->addWidget(number, line, column);
+        m_factGrid->addWidget(label, line + 1, column);
+        ++place;
+    }
+}
+
+void OverviewPanel::resizeEvent(QResizeEvent* event)
+{
+    View::resizeEvent(event);
+    placeFacts();
 }
 
 void OverviewPanel::findNotes()

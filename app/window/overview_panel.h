@@ -3,6 +3,9 @@
 
 #include "app/ui/view.h"
 
+#include <utility>
+#include <vector>
+
 class QGridLayout;
 class QVBoxLayout;
 
@@ -18,9 +21,13 @@ public:
     /// The things worth knowing, one a line.
     QStringList notes() const { return m_notes; }
 
+protected:
+    void resizeEvent(QResizeEvent* event) override;
+
 private:
     void refresh();
     void showFacts();
+    void placeFacts();
     void findNotes();
     void showSizes();
     Workspace& m_workspace;
@@ -30,6 +37,8 @@ private:
     QWidget* m_below;
     QVBoxLayout* m_noteList;
     QStringList m_notes;
+    std::vector<std::pair<QWidget*, QWidget*>> m_factLabels; ///< number, what it is
+    int m_factColumns = 0;
 };
 
 } // namespace halftone
