@@ -128,6 +128,7 @@ void BlockPanel::measure(int weight)
     m_weight = weight;
     m_shownFormat = format();
     m_unfit = true;
+    m_ticket.next(); // a map that is being read is not of this weight
     clearBlock();
     if (!info.whyOpaque.empty()) {
         setTitle(toQt(info.name));
@@ -184,6 +185,8 @@ void BlockPanel::showUnfit(const WeightInfo& info, const BlockFormat& format, co
 
 void BlockPanel::refresh()
 {
+    // What is on its way belongs to what was asked before.
+    const auto ticket = m_ticket.next();
     const auto results = m_workspace.results(Workspace::Kind::BlockError);
     m_format->setVisible(m_workspace.model() != nullptr);
     if (m_unfit) return;
@@ -195,7 +198,6 @@ void BlockPanel::refresh()
                   m_measureAction);
         return;
     }
-    const auto ticket = m_ticket.next();
     struct Loaded {
         Picture picture;
         std::vector<double> worstRow, worstBlock;

@@ -23,6 +23,7 @@ FiguresPanel::FiguresPanel(Workspace& workspace, QWidget* parent)
 
 void FiguresPanel::refresh()
 {
+    m_ticket.next(); // what is on its way belongs to older results
     using Kind = Workspace::Kind;
     // A figure that is looked at stays: it is found again by its id.
     const std::string shown = picture() ? picture()->spec.id : std::string();

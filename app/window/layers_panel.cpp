@@ -120,6 +120,8 @@ LayersPanel::LayersPanel(Workspace& workspace, QAction* sweepAction, QWidget* pa
 
 void LayersPanel::refresh()
 {
+    // What is on its way belongs to what was asked before.
+    const auto ticket = m_ticket.next();
     const auto sweep = m_workspace.results(Workspace::Kind::Sweep);
     const auto written = m_workspace.results(Workspace::Kind::Quantize);
     const bool any = sweep || written;
@@ -135,7 +137,6 @@ void LayersPanel::refresh()
                   m_sweepAction);
         return;
     }
-    const auto ticket = m_ticket.next();
     struct Loaded {
         Rows rows;
         QString what;

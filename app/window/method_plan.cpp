@@ -28,6 +28,7 @@ Result<QuantizeRequest> MethodPanel::request() const
 void MethodPanel::makePlan()
 {
     m_planTimer.stop();
+    const auto ticket = m_ticket.next();
     const auto chosen = method();
     if (!chosen || !m_workspace.model()) {
         m_plan.reset();
@@ -35,7 +36,6 @@ void MethodPanel::makePlan()
         m_planBox->showWords(tr("Open a model"), tr("and its plan appears here"));
         return;
     }
-    const auto ticket = m_ticket.next();
     if (chosen->info().family != MethodFamily::Quantize) {
         auto params = m_form->values();
         if (!params) {

@@ -50,6 +50,7 @@ ParetoPanel::ParetoPanel(Workspace& workspace, QAction* sweepAction, QWidget* pa
 
 void ParetoPanel::refresh()
 {
+    m_ticket.next(); // what is on its way belongs to older results
     const auto results = m_workspace.results(Workspace::Kind::Sweep);
     m_use->setVisible(results != nullptr);
     m_figure->setVisible(results != nullptr);

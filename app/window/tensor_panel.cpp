@@ -111,6 +111,8 @@ void TensorPanel::highlight(const Place& place)
 
 void TensorPanel::load()
 {
+    // What is on its way belongs to what was asked before.
+    const auto ticket = m_ticket.next();
     const auto& model = m_workspace.model();
     m_format->setVisible(model && m_weight >= 0);
     if (!model || m_weight < 0) {
@@ -120,7 +122,6 @@ void TensorPanel::load()
                                                   "format, with a profile of its rows."));
         return;
     }
-    const auto ticket = m_ticket.next();
     const BlockFormat* format = nullptr;
     if (const auto found = formatNamed(toStd(this->format())); found && !this->format().isEmpty())
         format = *found;
