@@ -267,7 +267,7 @@ QVariant TensorTreeModel::weightData(std::uint32_t weight, int column, int role)
 {
     const WeightInfo& info = m_model->weights()->all()[weight];
     const WeightRole& place = m_model->roles()[weight];
-    if (role == WeightRole_) return static_cast<int>(weight);
+    if (role == WeightIndexRole) return static_cast<int>(weight);
     if (role == IdRole) return toQt(place.id);
     if (role == Qt::DecorationRole && column == Name) return QColor(QRgb(colourOf(place.roleClass)));
     if (role == Qt::ToolTipRole) {

@@ -25,7 +25,7 @@ class TensorTreeModel : public QAbstractItemModel {
     Q_OBJECT
 public:
     enum ColumnId { Name, ShapeText, Type, Elements, Bytes, Bits, Sqnr, Mse, ColumnCount };
-    enum Roles { WeightRole_ = Qt::UserRole, IdRole };
+    enum Roles { WeightIndexRole = Qt::UserRole, IdRole };
     using QAbstractItemModel::QAbstractItemModel;
 
     void setModel(std::shared_ptr<const Model> model);

@@ -102,47 +102,47 @@ struct ChartCanvas::Parts {
     std::vector<HeldSeries> held;
 };
 
-ChartCanvas::ChartCanvas(QWidget* parent) : QWidget(parent), m(std::make_unique<Parts>())
+ChartCanvas::ChartCanvas(QWidget* parent) : QWidget(parent), m_parts(std::make_unique<Parts>())
 {
-    m->chart = new QChart;
-    m->chart->setAnimationOptions(QChart::NoAnimation);
-    m->chart->setBackgroundVisible(false);
-    m->chart->setMargins({});
-    m->chart->legend()->hide();
-    m->x = new QValueAxis(m->chart);
-    m->y = new QValueAxis(m->chart);
-    m->chart->addAxis(m->x, Qt::AlignBottom);
-    m->chart->addAxis(m->y, Qt::AlignLeft);
+    m_parts->chart = new QChart;
+    m_parts->chart->setAnimationOptions(QChart::NoAnimation);
+    m_parts->chart->setBackgroundVisible(false);
+    m_parts->chart->setMargins({});
+    m_parts->chart->legend()->hide();
+    m_parts->x = new QValueAxis(m_parts->chart);
+    m_parts->y = new QValueAxis(m_parts->chart);
+    m_parts->chart->addAxis(m_parts->x, Qt::AlignBottom);
+    m_parts->chart->addAxis(m_parts->y, Qt::AlignLeft);
     // Painted by PlotAxes: the same axes under charts and maps.
-    m->x->setVisible(false);
-    m->y->setVisible(false);
-    m->view = new ChartCanvasView(m->chart, *this);
+    m_parts->x->setVisible(false);
+    m_parts->y->setVisible(false);
+    m_parts->view = new ChartCanvasView(m_parts->chart, *this);
     setMouseTracking(true);
 }
 
 ChartCanvas::~ChartCanvas() = default;
 
-void ChartCanvas::setPlotArea(const QRectF& area) { m->chart->setPlotArea(area); }
+void ChartCanvas::setPlotArea(const QRectF& area) { m_parts->chart->setPlotArea(area); }
 
 void ChartCanvas::setRange(double xMin, double xMax, double yMin, double yMax)
 {
-    m->x->setRange(xMin, xMax);
-    m->y->setRange(yMin, yMax);
+    m_parts->x->setRange(xMin, xMax);
+    m_parts->y->setRange(yMin, yMax);
 }
 
 void ChartCanvas::setLines(std::vector<Line> lines)
 {
-    const bool same = lines.size() == m->held.size() &&
-                      std::equal(lines.begin(), lines.end(), m->held.begin(),
+    const bool same = lines.size() == m_parts->held.size() &&
+                      std::equal(lines.begin(), lines.end(), m_parts->held.begin(),
                                  [](const Line& l, const HeldSeries& h) { return l.kind == h.kind; });
     if (!same) {
-        m->chart->removeAllSeries();
-        for (const HeldSeries& held : m->held)
+        m_parts->chart->removeAllSeries();
+        for (const HeldSeries& held : m_parts->held)
             if (held.kind == Kind::Area) {
                 delete held.points;
                 delete held.lower;
             }
-        m->held.clear();
+        m_parts->held.clear();
         for (const Line& line : lines) {
             HeldSeries held;
             held.kind = line.kind;
@@ -153,20 +153,20 @@ void ChartCanvas::setLines(std::vector<Line> lines)
                 held.points = new QLineSeries;
                 held.shown = held.points;
             } else {
-                auto* upper = new QLineSeries(m->chart);
+                auto* upper = new QLineSeries(m_parts->chart);
                 held.points = upper;
-                held.lower = new QLineSeries(m->chart);
+                held.lower = new QLineSeries(m_parts->chart);
                 held.shown = new QAreaSeries(upper, held.lower);
             }
-            m->chart->addSeries(held.shown);
-            held.shown->attachAxis(m->x);
-            held.shown->attachAxis(m->y);
-            m->held.push_back(held);
+            m_parts->chart->addSeries(held.shown);
+            held.shown->attachAxis(m_parts->x);
+            held.shown->attachAxis(m_parts->y);
+            m_parts->held.push_back(held);
         }
     }
     for (std::size_t i = 0; i < lines.size(); ++i) {
         const Line& line = lines[i];
-        const HeldSeries& held = m->held[i];
+        const HeldSeries& held = m_parts->held[i];
         if (auto* scatter = qobject_cast<QScatterSeries*>(held.shown)) {
             scatter->setMarkerShape(kMarkers[static_cast<std::size_t>(line.order) % kMarkers.size()]);
             scatter->setMarkerSize(9);
@@ -188,12 +188,12 @@ void ChartCanvas::setLines(std::vector<Line> lines)
     }
 }
 
-void ChartCanvas::refresh() { m->view->viewport()->update(); }
+void ChartCanvas::refresh() { m_parts->view->viewport()->update(); }
 
 void ChartCanvas::resizeEvent(QResizeEvent* event)
 {
     QWidget::resizeEvent(event);
-    m->view->setGeometry(rect());
+    m_parts->view->setGeometry(rect());
 }
 
 void ChartCanvas::paintSample(QPainter& painter, const QRectF& box, Kind kind, const QColor& colour,

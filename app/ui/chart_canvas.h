@@ -48,7 +48,7 @@ protected:
 
 private:
     struct Parts;
-    std::unique_ptr<Parts> m;
+    std::unique_ptr<Parts> m_parts;
 };
 
 } // namespace halftone
