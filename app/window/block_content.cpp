@@ -49,7 +49,10 @@ Result<BlockContent> inspectBlock(const WeightSet& weights, const WeightInfo& in
     cut(values, out.values);
     cut(decoded, out.decoded);
     cut(numbers, out.codes);
-    out.scale = points[from].scale;
+    const auto [low, high] =
+        std::ranges::minmax(std::span(points).subspan(from, to - from), {}, &GridPoint::scale);
+    out.scale = low.scale;
+    out.largestScale = high.scale;
     out.zero = points[from].zero;
     out.firstColumn = begin;
     out.format = format.name();

@@ -56,7 +56,7 @@ std::shared_ptr<const TableData> blockTable(const BlockContent& block)
     table->columns = {{"column", "", "Column of the weight.", {}, {}},
                       {"value", "", "As it is stored in the model.", {}, {}},
                       {"code", "", "The integer that is stored.", {}, {}},
-                      {"decoded", "", "(code - zero) x scale.", {}, {}},
+                      {"decoded", "", "What the code reads as under its scale.", {}, {}},
                       {"error", "", "value - decoded.", {}, {}}};
     for (std::size_t i = 0; i < block.values.size(); ++i) {
         table->columns[0].values.push_back(static_cast<double>(block.firstColumn) + static_cast<double>(i));
@@ -67,6 +67,13 @@ std::shared_ptr<const TableData> blockTable(const BlockContent& block)
                                            static_cast<double>(block.decoded[i]));
     }
     return table;
+}
+
+QString scaleText(const BlockContent& block)
+{
+    const QString low = toQt(shortNumber(static_cast<double>(block.scale)));
+    const QString high = toQt(shortNumber(static_cast<double>(block.largestScale)));
+    return low == high ? low : BlockPanel::tr("%1 to %2").arg(low, high);
 }
 
 } // namespace
@@ -328,7 +335,7 @@ void BlockPanel::showBlock(const Place& place)
                     .arg(place.block)
                     .arg(m_block->firstColumn)
                     .arg(m_block->firstColumn + static_cast<std::int64_t>(m_block->values.size()) - 1)
-                    .arg(toQt(shortNumber(static_cast<double>(m_block->scale))))
+                    .arg(scaleText(*m_block))
                     .arg(m_block->zero)
                     .arg(toQt(shortNumber(stats.sqnr())), toQt(shortNumber(stats.maxValue)),
                          toQt(shortNumber(stats.crestFactor()))));

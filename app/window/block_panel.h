@@ -23,7 +23,7 @@ class Workspace;
 struct BlockContent {
     std::vector<float> values, decoded;
     std::vector<std::int32_t> codes;
-    float scale = 0;
+    float scale = 0, largestScale = 0; ///< they differ where parts of the block have scales of their own
     std::int32_t zero = 0;
     std::int64_t firstColumn = 0;
     std::string format;

@@ -99,6 +99,8 @@ Result<TensorLook> lookAt(const WeightSet& weights, const WeightInfo& info, cons
     int bins = kBins;
     if (format != nullptr) {
         HALFTONE_TRY(encoder, RowEncoder::make(*format, cols));
+        const bool uniform = format->desc().uniform;
+        const std::vector<float> codeValues = format->codeValues(0);
         std::map<std::int32_t, std::int64_t> counts;
         std::int64_t zeros = 0;
         std::int32_t zeroPoint = 0;
@@ -108,12 +110,16 @@ Result<TensorLook> lookAt(const WeightSet& weights, const WeightInfo& info, cons
                 return std::move(done).error().in("tensor " + info.name);
             for (std::size_t i = 0; i < row.size(); ++i) {
                 const GridPoint point = encoder.points[i];
-                ++counts[encoder.numbers[i]];
-                zeros += encoder.numbers[i] == point.zero ? 1 : 0;
+                const std::int32_t code = encoder.numbers[i];
+                ++counts[code];
+                const bool zero =
+                    uniform ? code == point.zero : codeValues[static_cast<std::size_t>(code)] == 0;
+                zeros += zero ? 1 : 0;
                 zeroPoint = point.zero;
                 // Where the value lies among the codes of its own block, before rounding.
                 if (point.scale != 0)
-                    places.push_back(static_cast<double>(row[i]) / static_cast<double>(point.scale) +
+                    places.push_back((static_cast<double>(row[i]) - static_cast<double>(point.offset)) /
+                                         static_cast<double>(point.scale) +
                                      point.zero);
             }
         }

@@ -16,14 +16,15 @@ namespace halftone {
 
 namespace {
 
-// Names under which other programs keep the scales of a weight of 8-bit elements. Such elements without
-// their scales would be read as values thousands of times too large.
+// Names under which other programs keep the scales of a weight of 8-bit elements, or the scale of a whole
+// NVFP4 weight. Without them the values would be read thousands of times too large.
 std::string scaleSibling(const Checkpoint& checkpoint, const TensorInfo& t)
 {
     constexpr std::string_view kWeight = ".weight";
-    if (!t.stored.plain || bitsOf(*t.stored.plain) != 8 || *t.stored.plain == DType::Bool ||
-        !t.name.ends_with(kWeight))
-        return {};
+    const bool bytes = t.stored.plain && bitsOf(*t.stored.plain) == 8 && *t.stored.plain != DType::Bool;
+    const bool floats =
+        t.stored.blocks != nullptr && t.stored.blocks->desc().family == FormatDesc::Family::NVFP4;
+    if (!(bytes || floats) || !t.name.ends_with(kWeight)) return {};
     const std::string base = t.name.substr(0, t.name.size() - kWeight.size());
     for (const auto& name : {t.name + "_scale_inv", t.name + "_scale", base + ".scale", base + ".scales",
                              t.name + ".absmax", base + ".SCB"})

@@ -12,8 +12,10 @@ namespace halftone {
 
 namespace {
 
-// About 20 ms of work on one core, far below the 100 ms in which a cancel must be heard.
+// About 20 ms of work on one core, far below the 100 ms in which a cancel must be heard, when a weight takes
+// kPieceFlops.
 constexpr std::int64_t kPieceElements = std::int64_t{1} << 22;
+constexpr double kPieceFlops = 7;
 
 std::size_t bytesPerRow(const Tensor& plane, std::int64_t rows)
 {
@@ -126,7 +128,11 @@ Status quantizeBlocks(const Tensor& matrix, PackedTensor& packed, JobContext& ct
     const std::int64_t rows = matrix.shape().rows();
     // Rows are independent of each other unless they share the tensor's one scale.
     const bool shared = packed.format->desc().blockSize == FormatDesc::kWholeTensor;
-    const std::int64_t piece = shared ? rows : rowsPerPiece(matrix.shape().cols());
+    // Searched formats take as much time for fewer rows.
+    const double slowdown = std::max(1.0, packed.format->encodeFlops() / kPieceFlops);
+    const auto searched =
+        static_cast<std::int64_t>(static_cast<double>(rowsPerPiece(matrix.shape().cols())) / slowdown);
+    const std::int64_t piece = shared ? rows : std::max<std::int64_t>(1, searched);
     for (std::int64_t begin = 0; begin < rows; begin += piece) {
         HALFTONE_CHECK(ctx.checkpoint());
         const std::int64_t end = std::min(rows, begin + piece);

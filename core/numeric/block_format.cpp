@@ -35,29 +35,6 @@ ConstPackedRows rowsOf(const ConstPackedRows& all, const PackedLayout& layout, s
             part(all.zeros, layout.zeroRowBytes, begin, end)};
 }
 
-std::int32_t lowestCode(const FormatDesc& desc)
-{
-    switch (desc.family) {
-    case FormatDesc::Family::IntGrid:
-        return gridLow(desc.rule, desc.bits);
-    case FormatDesc::Family::Q8_0:
-        return -127;
-    case FormatDesc::Family::Q4_0:
-    case FormatDesc::Family::Q4_1:
-    case FormatDesc::Family::Q5_0:
-    case FormatDesc::Family::Q5_1:
-        return 0;
-    }
-    return 0;
-}
-
-std::int32_t highestCode(const FormatDesc& desc)
-{
-    if (desc.family == FormatDesc::Family::IntGrid) return gridHigh(desc.rule, desc.bits);
-    if (desc.family == FormatDesc::Family::Q8_0) return 127;
-    return (1 << desc.bits) - 1;
-}
-
 Result<PackedLayout> BlockFormat::layout(std::int64_t rows, std::int64_t cols) const
 {
     const FormatDesc& d = desc();
@@ -128,6 +105,13 @@ void BlockFormat::decodeRows(ConstPackedRows in, std::int64_t cols, std::span<fl
     for (std::int64_t row = 0; row < rows; ++row)
         decodeRow(rowsOf(in, *sizes, row, row + 1),
                   out.subspan(static_cast<std::size_t>(row) * width, width));
+}
+
+double BlockFormat::payloadBits() const
+{
+    const FormatDesc& d = desc();
+    if (d.layout == FormatDesc::Layout::Planar) return d.bits;
+    return 8.0 * d.codeBytes / static_cast<double>(d.blockSize);
 }
 
 double BlockFormat::bitsPerWeight() const

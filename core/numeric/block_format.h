@@ -21,18 +21,45 @@ struct FormatDesc {
     /// planes of their own (compressed-tensors).
     enum class Layout : std::uint8_t { Interleaved, Planar };
     /// Which block arithmetic: one entry a family, numbered for ever since kernels switch on it.
-    enum class Family : std::uint8_t { IntGrid, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0 };
+    enum class Family : std::uint8_t {
+        IntGrid,
+        Q4_0,
+        Q4_1,
+        Q5_0,
+        Q5_1,
+        Q8_0,
+        Q2_K,
+        Q3_K,
+        Q4_K,
+        Q5_K,
+        Q6_K,
+        IQ4_NL,
+        IQ4_XS,
+        TQ1_0,
+        TQ2_0,
+        MXFP4,
+        NVFP4,
+        Q8_1,
+        Q8_K,
+        Q1_0,
+        Q2_0
+    };
     static constexpr std::int64_t kWholeRow = -1;    ///< blockSize: one scale a row ("channel")
     static constexpr std::int64_t kWholeTensor = -2; ///< blockSize: one scale a tensor
 
     Layout layout = Layout::Interleaved;
     Family family = Family::IntGrid;
-    std::uint8_t bits = 4;
-    std::int64_t blockSize = 32;  ///< columns under one scale
+    std::uint8_t bits = 4;        ///< of one code, as inspectRow() counts codes
+    std::int64_t blockSize = 32;  ///< columns under one scale, or of one interleaved block
     std::uint32_t blockBytes = 0; ///< interleaved only
+    std::uint32_t codeBytes = 0;  ///< bytes of a block that hold codes; interleaved only
     GridRule rule = GridRule::SymRestricted;
-    ScaleType scale = ScaleType::F16;
-    bool zeroPoint = false;
+    ScaleType scale = ScaleType::F16; ///< planar only
+    bool zeroPoint = false;           ///< planar only
+    /// Ends of the codes that the encoder writes, as inspectRow() counts them.
+    std::int16_t lowest = 0, highest = 0;
+    bool uniform = true;   ///< codes are evenly spaced; else they index codeValues()
+    bool readOnly = false; ///< there is no encoder: encodeRow() refuses
 };
 
 /// Sizes of a packed [rows, cols] matrix. Codes of a planar row are a little-endian bit stream of
@@ -73,9 +100,6 @@ HALFTONE_API PackedRows rowsOf(const PackedRows& all, const PackedLayout& layout
                                std::int64_t end);
 HALFTONE_API ConstPackedRows rowsOf(const ConstPackedRows& all, const PackedLayout& layout,
                                     std::int64_t begin, std::int64_t end);
-/// Ends of the grid that the encoder uses, as inspectRow() counts codes.
-HALFTONE_API std::int32_t lowestCode(const FormatDesc& desc);
-HALFTONE_API std::int32_t highestCode(const FormatDesc& desc);
 
 /// A packed number format: "q4_0", "int4.g128.f16". Stateless; lives as long as the program.
 /// encodeRow(s)/decodeRow(s) are the plain reference; devices have faster kernels for desc().
@@ -94,27 +118,30 @@ public:
     Result<PackedLayout> layout(std::int64_t rows, std::int64_t cols) const;
     /// Encodes one row of any length that layout() takes. `range` is used by formats with one scale a
     /// tensor only. Numeric when a value is NaN or Inf, or a scale overflows its type; the text names the
-    /// columns and, from `row`, the row.
+    /// columns and, from `row`, the row. Unsupported for types that are only read.
     virtual Status encodeRow(std::span<const float> in, std::int64_t row, ValueRange range,
                              PackedRows out) const = 0;
     /// Decodes one row; never fails: sizes were checked by layout().
     virtual void decodeRow(ConstPackedRows in, std::span<float> out) const = 0;
     /// Code of each element and the scale and zero point it is read with: what the block inspector shows.
-    /// value = (code - zero) * scale + offset.
+    /// value = (code - zero) * scale + offset, or codeValues(0)[code] * scale where codes are not uniform.
     virtual void inspectRow(ConstPackedRows in, std::int64_t cols, std::span<std::int32_t> codes,
                             std::span<GridPoint> points) const = 0;
     /// encodeRow() for in.size() / cols consecutive rows, counted from 0.
     Status encodeRows(std::span<const float> in, std::int64_t cols, ValueRange range, PackedRows out) const;
     /// decodeRow() for out.size() / cols consecutive rows.
     void decodeRows(ConstPackedRows in, std::int64_t cols, std::span<float> out) const;
-    /// The values of all codes at scale 1 and the given zero point, ascending: the code ruler.
+    /// The values of all codes from the lowest to the highest, at scale 1 and the given zero point: the code
+    /// ruler. They ascend but for codes of sign and magnitude (E2M1).
     virtual std::vector<float> codeValues(std::int32_t zero) const = 0;
+    /// Floating-point operations that encoding a weight takes, about.
+    virtual double encodeFlops() const = 0;
     /// Bits a weight for long rows: all, and codes only.
     double bitsPerWeight() const;
-    double payloadBits() const { return desc().bits; }
+    double payloadBits() const;
 };
 
-/// A format by name, made on first use: a GGUF block type ("q4_0", "q8_0") or a uniform grid
+/// A format by name, made on first use: a GGUF block type ("q4_0", "q4_k") or a uniform grid
 /// "int<bits>[a|f].<t|c|gN>.<f32|f16|bf16>" (a: asymmetric, f: full-range symmetric).
 /// InvalidArgument names what can't be read.
 HALFTONE_API Result<const BlockFormat*> formatNamed(std::string_view name);
@@ -123,7 +150,8 @@ HALFTONE_API const BlockFormat* formatOfGgufType(std::uint32_t type);
 /// The uniform grid with these numbers. bits 2..8; blockSize > 0, kWholeRow or kWholeTensor.
 HALFTONE_API Result<const BlockFormat*> intGridFormat(int bits, GridRule rule, std::int64_t blockSize,
                                                       ScaleType scale);
-/// All formats that are listed for people: the block types, and grids of 2..8 bits in their usual shapes.
+/// All formats that are listed for people: the block types that can be written, and grids of 2..8 bits in
+/// their usual shapes.
 HALFTONE_API std::vector<const BlockFormat*> listedFormats();
 
 } // namespace halftone

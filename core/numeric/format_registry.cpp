@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/numeric/block_format.h"
+#include "core/numeric/gguf_formats.h"
 #include "core/numeric/int_grid_format.h"
-#include "core/numeric/q_formats.h"
 
 #include <charconv>
 #include <fmt/core.h>
@@ -17,7 +17,7 @@ namespace {
 // registry itself is leaked for the same reason (other statics may still use formats while they die).
 class Registry {
 public:
-    Registry() : m_blocks(makeQFormats()) {}
+    Registry() : m_blocks(makeGgufFormats()) {}
     const std::vector<std::unique_ptr<const BlockFormat>>& blocks() const { return m_blocks; }
     const BlockFormat* grid(int bits, GridRule rule, std::int64_t blockSize, ScaleType scale)
     {
@@ -67,10 +67,14 @@ std::optional<ScaleType> scaleTypeNamed(std::string_view text)
 
 Error unknownFormat(std::string_view name, std::string_view why)
 {
-    return {Errc::InvalidArgument,
-            fmt::format("format '{}': {}; known are q4_0, q4_1, q5_0, q5_1, q8_0 and "
-                        "int<bits>[a|f].<t|c|gN>.<f32|f16|bf16>, for example int4.g128.f16",
-                        name, why)};
+    std::string known;
+    for (const auto& block : registry().blocks())
+        known += block->name() + ", ";
+    return {
+        Errc::InvalidArgument,
+        fmt::format("format '{}': {}; known are {}and int<bits>[a|f].<t|c|gN>.<f32|f16|bf16>, for example "
+                    "int4.g128.f16",
+                    name, why, known)};
 }
 
 } // namespace
@@ -122,7 +126,7 @@ std::vector<const BlockFormat*> listedFormats()
 {
     std::vector<const BlockFormat*> list;
     for (const auto& block : registry().blocks())
-        list.push_back(block.get());
+        if (!block->desc().readOnly) list.push_back(block.get());
     for (int bits = 2; bits <= 8; ++bits)
         for (const auto rule : {GridRule::SymRestricted, GridRule::SymFull, GridRule::Asym})
             for (const std::int64_t size : {std::int64_t{32}, std::int64_t{64}, std::int64_t{128},

@@ -140,6 +140,8 @@ IntGridFormat::IntGridFormat(int bits, GridRule rule, std::int64_t blockSize, Sc
     m_desc.rule = rule;
     m_desc.scale = scale;
     m_desc.zeroPoint = rule == GridRule::Asym;
+    m_desc.lowest = static_cast<std::int16_t>(gridLow(rule, bits));
+    m_desc.highest = static_cast<std::int16_t>(gridHigh(rule, bits));
     m_name = intGridName(m_desc);
     m_title = titleOf(m_desc);
 }
@@ -150,7 +152,7 @@ Status IntGridFormat::encodeRow(std::span<const float> in, std::int64_t row, Val
     if (const auto bad = firstNonFinite(in))
         return notFiniteError(row, static_cast<std::int64_t>(*bad), in[*bad]);
     const int bits = m_desc.bits;
-    const auto low = gridLow(m_desc.rule, bits), high = gridHigh(m_desc.rule, bits);
+    const std::int32_t low = m_desc.lowest, high = m_desc.highest;
     const std::int32_t bias = codeBias(m_desc);
     const std::size_t size = groupSize(m_desc, in.size());
     BitWriter writer(out.codes.data());
@@ -221,7 +223,7 @@ void IntGridFormat::inspectRow(ConstPackedRows in, std::int64_t cols, std::span<
 std::vector<float> IntGridFormat::codeValues(std::int32_t zero) const
 {
     std::vector<float> values;
-    for (std::int32_t code = lowestCode(m_desc); code <= highestCode(m_desc); ++code)
+    for (std::int32_t code = m_desc.lowest; code <= m_desc.highest; ++code)
         values.push_back(static_cast<float>(code - zero));
     return values;
 }

@@ -20,6 +20,8 @@ public:
     void inspectRow(ConstPackedRows in, std::int64_t cols, std::span<std::int32_t> codes,
                     std::span<GridPoint> points) const override;
     std::vector<float> codeValues(std::int32_t zero) const override;
+    /// Minimum and maximum, multiply, two clamps, round, pack.
+    double encodeFlops() const override { return 7; }
 
 private:
     GridPoint pointAt(const ConstPackedRows& in, std::size_t group) const;

@@ -10,6 +10,7 @@
 #include "core/session/recipe.h"
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 #include <new>
 
@@ -130,7 +131,8 @@ private:
             weight.action = PlannedWeight::Action::Quantize;
             weight.format = choice.format;
             output.how = How::Quantize;
-            weight.payloadBits = static_cast<std::uint64_t>(info.count()) * choice.format->desc().bits;
+            weight.payloadBits = static_cast<std::uint64_t>(
+                std::llround(static_cast<double>(info.count()) * choice.format->payloadBits()));
         } else {
             const bool substituted = choice.substitution.has_value();
             const bool toF16 = substituted && m_recipe.fallback == QuantizeRecipe::Fallback::F16;

@@ -36,16 +36,16 @@ __device__ void decodeBlock(FormatDesc::Family family, const std::uint8_t* block
 {
     switch (family) {
     case FormatDesc::Family::Q4_0:
-        return decodeQ4_0(block, y);
+        return decodeBlockOf<Q4_0Block>(block, y);
     case FormatDesc::Family::Q4_1:
-        return decodeQ4_1(block, y);
+        return decodeBlockOf<Q4_1Block>(block, y);
     case FormatDesc::Family::Q5_0:
-        return decodeQ5_0(block, y);
+        return decodeBlockOf<Q5_0Block>(block, y);
     case FormatDesc::Family::Q5_1:
-        return decodeQ5_1(block, y);
+        return decodeBlockOf<Q5_1Block>(block, y);
     case FormatDesc::Family::Q8_0:
-        return decodeQ8_0(block, y);
-    case FormatDesc::Family::IntGrid:
+        return decodeBlockOf<Q8_0Block>(block, y);
+    default:
         break;
     }
 }

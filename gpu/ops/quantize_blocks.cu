@@ -153,16 +153,16 @@ __device__ bool encodeBlock(FormatDesc::Family family, const float* x, std::uint
 {
     switch (family) {
     case FormatDesc::Family::Q4_0:
-        return encodeQ4_0(x, block);
+        return Q4_0Block::encode(x, block);
     case FormatDesc::Family::Q4_1:
-        return encodeQ4_1(x, block);
+        return Q4_1Block::encode(x, block);
     case FormatDesc::Family::Q5_0:
-        return encodeQ5_0(x, block);
+        return Q5_0Block::encode(x, block);
     case FormatDesc::Family::Q5_1:
-        return encodeQ5_1(x, block);
+        return Q5_1Block::encode(x, block);
     case FormatDesc::Family::Q8_0:
-        return encodeQ8_0(x, block);
-    case FormatDesc::Family::IntGrid:
+        return Q8_0Block::encode(x, block);
+    default:
         break;
     }
     return false;

@@ -42,6 +42,23 @@ private:
 
 bool isWeightType(DType dtype) { return dtype == DType::F32 || dtype == DType::F16 || dtype == DType::BF16; }
 
+// The families that have kernels here.
+bool isKnown(const BlockFormat* format)
+{
+    if (format == nullptr) return false;
+    switch (format->desc().family) {
+    case FormatDesc::Family::IntGrid:
+    case FormatDesc::Family::Q4_0:
+    case FormatDesc::Family::Q4_1:
+    case FormatDesc::Family::Q5_0:
+    case FormatDesc::Family::Q5_1:
+    case FormatDesc::Family::Q8_0:
+        return true;
+    default:
+        return false;
+    }
+}
+
 std::uint8_t* addressOf(const Tensor& tensor)
 {
     if (tensor.empty()) return nullptr;
@@ -109,9 +126,9 @@ public:
         case OpId::Matmul:
             return dtype == DType::F32;
         case OpId::QuantizeBlocks:
-            return format != nullptr && isWeightType(dtype);
+            return isKnown(format) && isWeightType(dtype);
         case OpId::DequantizeBlocks:
-            return format != nullptr;
+            return isKnown(format);
         case OpId::BlockErrors:
             return false; // sums in a fixed order; the CPU has them
         }

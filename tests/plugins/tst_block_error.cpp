@@ -134,7 +134,10 @@ private Q_SLOTS:
     {
         const auto results = run({{"format", "all"}}, {m_planted});
         HALFTONE_VERIFY(results);
-        QCOMPARE((*results)->rows("tensor_error"), static_cast<std::int64_t>(listedFormats().size()));
+        // Rows of 64 are too short for the blocks of 256.
+        const auto formats = listedFormats();
+        QCOMPARE((*results)->rows("tensor_error"),
+                 std::ranges::count_if(formats, [](const auto* f) { return bool(f->layout(64, 64)); }));
         // More bits of one kind never lose more.
         const auto names = (*results)->names("tensor_error", "format");
         const auto ids = columnOf(**results, "tensor_error", "format");

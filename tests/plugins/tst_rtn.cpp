@@ -182,8 +182,9 @@ private Q_SLOTS:
 
     void zerosStayZeros()
     {
-        for (const char* format : {"int", "q4_0", "q4_1", "q5_0", "q5_1", "q8_0"}) {
-            const auto coded = quantized(std::vector<float>(64, 0.0f), 1, {{"format", format}});
+        const RtnMethod method;
+        for (const auto& format : method.schema().find("format")->choices) {
+            const auto coded = quantized(std::vector<float>(256, 0.0f), 1, {{"format", format}});
             HALFTONE_VERIFY(coded);
             for (const float v : coded->decoded)
                 QCOMPARE(v, 0.0f);
@@ -204,6 +205,8 @@ private Q_SLOTS:
                                     << "int4a.g128.f16";
         QTest::newRow("gguf") << "format=q5_1"
                               << "q5_1";
+        QTest::newRow("searched") << "format=q4_k"
+                                  << "q4_k";
     }
     void targets()
     {

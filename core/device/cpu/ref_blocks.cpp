@@ -5,6 +5,7 @@
 #include "core/device/cpu/rows.h"
 #include "core/numeric/encode_errors.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>
@@ -53,19 +54,30 @@ struct Ends {
     double low, high; ///< values beyond these are cut off by more than half a step
 };
 
-Ends clipEnds(const GridPoint& g, std::int32_t lowest, std::int32_t highest)
+// The ends at scale 1 and zero point 0: half a step beyond the outermost codes.
+Ends codeEnds(const BlockFormat& format)
+{
+    const FormatDesc& d = format.desc();
+    if (d.uniform) return {d.lowest - 0.5, d.highest + 0.5};
+    auto values = format.codeValues(0);
+    std::ranges::sort(values);
+    const std::size_t last = values.size() - 1;
+    return {values[0] - (values[1] - values[0]) * 0.5,
+            values[last] + (values[last] - values[last - 1]) * 0.5};
+}
+
+Ends clipEnds(const GridPoint& g, const Ends& ends)
 {
     const double scale = g.scale, offset = g.offset;
-    const double a = (lowest - g.zero) * scale + offset, b = (highest - g.zero) * scale + offset;
-    const double half = std::fabs(scale) * 0.5;
-    return {std::min(a, b) - half, std::max(a, b) + half};
+    const double a = (ends.low - g.zero) * scale + offset, b = (ends.high - g.zero) * scale + offset;
+    return {std::min(a, b), std::max(a, b)};
 }
 
 } // namespace
 
 bool referenceSupportsQuantizeBlocks(DType dtype, const BlockFormat* format)
 {
-    return format != nullptr && isWeightType(dtype);
+    return format != nullptr && !format->desc().readOnly && isWeightType(dtype);
 }
 
 Status referenceQuantizeBlocks(const QuantizeBlocksOp& op)
@@ -132,7 +144,7 @@ Status referenceBlockErrors(const BlockErrorsOp& op)
     const std::int64_t blockCols = op.blockCols == 0 ? cols : std::min(op.blockCols, cols);
     const std::int64_t blocks = ceilDiv(cols, blockCols);
     const auto width = static_cast<std::size_t>(cols);
-    const auto lowest = lowestCode(format.desc()), highest = highestCode(format.desc());
+    const Ends ofCodes = codeEnds(format);
     const ConstPackedRows planes = planesOf(op.packed);
     const int threads = loopThreads(rows, cols);
     std::vector<std::int32_t> allCodes;
@@ -159,7 +171,7 @@ Status referenceBlockErrors(const BlockErrorsOp& op)
             ErrorStats& stats = op.stats[static_cast<std::size_t>(row * blocks + block)];
             stats = compare(original.subspan(begin, size), decoded.subspan(begin, size));
             for (std::size_t i = begin; i < begin + size; ++i) {
-                const Ends ends = clipEnds(points[i], lowest, highest);
+                const Ends ends = clipEnds(points[i], ofCodes);
                 const double x = original[i];
                 // A scale of 0 has no grid to fall off: such values count as underflowed.
                 if (points[i].scale != 0 && (x < ends.low || x > ends.high)) ++stats.clipped;

@@ -210,11 +210,28 @@ const std::uint8_t* bytesAt(std::span<const std::byte> plane)
     return reinterpret_cast<const std::uint8_t*>(plane.data());
 }
 
+// The families that have vector code; the others run in the reference.
+bool isKnown(const BlockFormat* format)
+{
+    if (format == nullptr) return false;
+    switch (format->desc().family) {
+    case FormatDesc::Family::IntGrid:
+    case FormatDesc::Family::Q4_0:
+    case FormatDesc::Family::Q4_1:
+    case FormatDesc::Family::Q5_0:
+    case FormatDesc::Family::Q5_1:
+    case FormatDesc::Family::Q8_0:
+        return true;
+    default:
+        return false;
+    }
+}
+
 } // namespace
 
 bool simdSupportsQuantizeBlocks(DType dtype, const BlockFormat* format)
 {
-    return format != nullptr && isWeightType(dtype);
+    return isKnown(format) && isWeightType(dtype);
 }
 
 Status simdQuantizeBlocks(const QuantizeBlocksOp& op)
@@ -251,7 +268,7 @@ Status simdQuantizeBlocks(const QuantizeBlocksOp& op)
     return good ? Status(Ok{}) : referenceQuantizeBlocks(op);
 }
 
-bool simdSupportsDequantizeBlocks(DType, const BlockFormat* format) { return format != nullptr; }
+bool simdSupportsDequantizeBlocks(DType, const BlockFormat* format) { return isKnown(format); }
 
 Status simdDequantizeBlocks(const DequantizeBlocksOp& op)
 {

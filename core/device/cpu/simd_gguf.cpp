@@ -30,23 +30,23 @@ inline constexpr std::int64_t kBatchBlocks = 128; // at most
 /// What tells the families apart: bytes before the codes, bits, and whether a minimum is stored.
 template <Family> struct Traits;
 template <> struct Traits<Family::Q4_0> {
-    static constexpr int kBytes = kQ4_0Bytes, kBits = 4;
+    static constexpr int kBytes = Q4_0Block::kBytes, kBits = 4;
     static constexpr bool kMinimum = false;
 };
 template <> struct Traits<Family::Q4_1> {
-    static constexpr int kBytes = kQ4_1Bytes, kBits = 4;
+    static constexpr int kBytes = Q4_1Block::kBytes, kBits = 4;
     static constexpr bool kMinimum = true;
 };
 template <> struct Traits<Family::Q5_0> {
-    static constexpr int kBytes = kQ5_0Bytes, kBits = 5;
+    static constexpr int kBytes = Q5_0Block::kBytes, kBits = 5;
     static constexpr bool kMinimum = false;
 };
 template <> struct Traits<Family::Q5_1> {
-    static constexpr int kBytes = kQ5_1Bytes, kBits = 5;
+    static constexpr int kBytes = Q5_1Block::kBytes, kBits = 5;
     static constexpr bool kMinimum = true;
 };
 template <> struct Traits<Family::Q8_0> {
-    static constexpr int kBytes = kQ8_0Bytes, kBits = 8;
+    static constexpr int kBytes = Q8_0Block::kBytes, kBits = 8;
     static constexpr bool kMinimum = false;
 };
 
@@ -283,7 +283,7 @@ bool encodeGguf(Family family, DType dtype, const std::byte* in, std::int64_t bl
         return encodeFrom<Family::Q5_1>(dtype, in, blocks, out, aroundCaches);
     case Family::Q8_0:
         return encodeFrom<Family::Q8_0>(dtype, in, blocks, out, aroundCaches);
-    case Family::IntGrid:
+    default:
         break;
     }
     return false;
@@ -370,7 +370,7 @@ void decodeGguf(Family family, const std::uint8_t* in, std::int64_t blocks, floa
         return decodeBlocks<Family::Q5_1>(in, blocks, out, aroundCaches);
     case Family::Q8_0:
         return decodeBlocks<Family::Q8_0>(in, blocks, out, aroundCaches);
-    case Family::IntGrid:
+    default:
         break;
     }
 }

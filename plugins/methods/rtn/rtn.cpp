@@ -5,6 +5,7 @@
 #include "core/param/table.h"
 
 #include <string>
+#include <vector>
 
 namespace halftone {
 
@@ -22,12 +23,16 @@ struct RtnParams {
 const ParamTable<RtnParams>& table()
 {
     static const ParamTable<RtnParams> t = [] {
+        std::vector<std::string> formats{"int"};
+        for (const auto* format : listedFormats())
+            if (format->ggufType()) formats.push_back(format->name());
         ParamTable<RtnParams> made;
         made.field(&RtnParams::format,
                    {.key = "format",
                     .label = "Format",
-                    .help = "An integer grid with free bits and groups, or one of the GGUF block types.",
-                    .choices = {"int", "q4_0", "q4_1", "q5_0", "q5_1", "q8_0"}});
+                    .help = "An integer grid with free bits and groups, or a GGUF block type as ggml's "
+                            "reference quantizers write it, without an importance matrix.",
+                    .choices = std::move(formats)});
         made.field(&RtnParams::bits, {.key = "bits",
                                       .label = "Bits",
                                       .help = "Bits of one code.",
@@ -88,8 +93,9 @@ RtnMethod::RtnMethod()
 {
     m_info.id = "rtn";
     m_info.title = "Round to nearest";
-    m_info.summary = "Rounds every weight to the nearest code of a uniform grid whose scale follows from the "
-                     "range of its group.";
+    m_info.summary =
+        "Rounds every weight to the nearest code of a grid whose scale follows from the range of "
+        "its group, or is searched (K types of GGUF).";
     m_info.reference = "Jacob et al., Quantization and Training of Neural Networks for Efficient "
                        "Integer-Arithmetic-Only Inference, CVPR 2018; ggml block types";
     m_info.family = MethodFamily::Quantize;
@@ -114,10 +120,10 @@ Status RtnMethod::quantize(const Tensor& weight, PackedTensor& packed, const Par
     return quantizeBlocks(weight, packed, ctx);
 }
 
-double RtnMethod::flopsPerWeight(const ParamList&) const
+double RtnMethod::flopsPerWeight(const ParamList& params) const
 {
-    // Minimum and maximum, multiply, two clamps, round, pack.
-    return 7;
+    const auto format = target({}, params);
+    return format ? (*format)->encodeFlops() : 0;
 }
 
 } // namespace halftone

@@ -152,8 +152,8 @@ void TstOps::oneScaleATensor()
 void TstOps::sameBytesForAnyThreadCount()
 {
     const Tensor in = floatTensor({300, 512}, test::laplace(300 * 512, 6));
-    for (const char* name :
-         {"q4_0", "q8_0", "int4.g128.f16", "int3a.g32.bf16", "int8a.t.f16", "int5f.c.f32"}) {
+    for (const char* name : {"q4_0", "q8_0", "q4_k", "iq4_xs", "int4.g128.f16", "int3a.g32.bf16",
+                             "int8a.t.f16", "int5f.c.f32"}) {
         const auto format = formatNamed(name);
         HALFTONE_VERIFY(format);
         std::vector<std::vector<std::byte>> seen;

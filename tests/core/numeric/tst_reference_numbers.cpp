@@ -3,7 +3,7 @@
 #include "core/numeric/error_stats.h"
 #include "tests/support/main.h"
 #include "tests/support/packed_rows.h"
-#include "tests/support/samples.h"
+#include "tests/support/reference_inputs.h"
 
 #include <cmath>
 
@@ -11,23 +11,7 @@ using namespace halftone;
 
 namespace {
 
-constexpr std::size_t kCount = std::size_t{1} << 20;
 constexpr std::int64_t kCols = 1024;
-
-// The four inputs of the table, made once: normal, Laplace, normal with outliers, and those rotated.
-const std::vector<float>& input(int which)
-{
-    static const std::vector<float> normal = test::gaussian(kCount, 12345);
-    static const std::vector<float> laplace = test::laplace(kCount, 12346);
-    static const std::vector<float> outliers = test::withOutliers(kCount, 12347);
-    static const std::vector<float> rotated = [] {
-        auto values = test::withOutliers(kCount, 12347);
-        test::rotateBlocksOf16(values);
-        return values;
-    }();
-    const std::vector<float>* const all[]{&normal, &laplace, &outliers, &rotated};
-    return *all[which];
-}
 
 double sqnrOf(const BlockFormat& format, const std::vector<float>& values)
 {
@@ -53,9 +37,11 @@ void TstReferenceNumbers::inputs()
 {
     const float normal[]{.5625435f, 1.927994f, .9228022f, 1.842987f};
     for (std::size_t i = 0; i < 4; ++i)
-        QVERIFY(std::fabs(input(0)[i] - normal[i]) < 1e-6f);
-    QVERIFY(std::fabs(input(1)[0] - .8910845f) < 1e-6f && std::fabs(input(1)[1] + 1.902481f) < 1e-6f);
-    QVERIFY(std::fabs(input(2)[0] + .9656106f) < 1e-6f && std::fabs(input(2)[1] - 1.162805f) < 1e-6f);
+        QVERIFY(std::fabs(test::referenceInput(0)[i] - normal[i]) < 1e-6f);
+    QVERIFY(std::fabs(test::referenceInput(1)[0] - .8910845f) < 1e-6f &&
+            std::fabs(test::referenceInput(1)[1] + 1.902481f) < 1e-6f);
+    QVERIFY(std::fabs(test::referenceInput(2)[0] + .9656106f) < 1e-6f &&
+            std::fabs(test::referenceInput(2)[1] - 1.162805f) < 1e-6f);
 }
 
 // dB over 2^20 values; measured with ggml's own code for the block types, in double for the grids.
@@ -90,7 +76,7 @@ void TstReferenceNumbers::sqnr()
     const auto format = formatNamed(name.toStdString());
     HALFTONE_VERIFY(format);
     for (int i = 0; i < 4; ++i) {
-        const double got = sqnrOf(**format, input(i));
+        const double got = sqnrOf(**format, test::referenceInput(i));
         QVERIFY2(std::fabs(got - decibels[i]) <= 0.02,
                  qPrintable(QString::asprintf("input %d: %.4f dB, expected %.3f", i, got, decibels[i])));
     }
@@ -98,7 +84,7 @@ void TstReferenceNumbers::sqnr()
 
 void TstReferenceNumbers::asymmetricBeatsSymmetric()
 {
-    const std::vector<float> part(input(0).begin(), input(0).begin() + 65536);
+    const std::vector<float> part(test::referenceInput(0).begin(), test::referenceInput(0).begin() + 65536);
     double before = 0;
     for (int bits = 2; bits <= 8; ++bits) {
         const auto sym = intGridFormat(bits, GridRule::SymRestricted, 128, ScaleType::F16);

@@ -48,15 +48,18 @@ void TestForeignReaders::valuesAreEqual_data()
     QTest::addColumn<QString>("format");
     const auto tiny = QString::fromStdString(
         test::writeModel(test::makeFixture(test::FixtureKind::Tiny256), m_dir / "tiny").string());
-    for (const char* format : {"q4_0", "q4_1", "q5_0", "q5_1", "q8_0"})
+    for (const char* format : {"q4_0", "q4_1", "q5_0", "q5_1", "q8_0", "q2_k", "q3_k", "q4_k", "q5_k", "q6_k",
+                               "iq4_nl", "iq4_xs", "tq1_0", "tq2_0", "mxfp4", "nvfp4"})
         QTest::newRow(format) << tiny << QStringLiteral("out.gguf") << QString::fromLatin1(format);
     for (const char* format : {"int2.t.f16", "int3a.g64.bf16", "int4.g32.f16", "int4f.g128.f16",
                                "int5a.c.f32", "int6.g32.f16", "int7a.g32.f16", "int8.c.bf16", "int4a.t.f16"})
         QTest::newRow(format) << tiny << QStringLiteral("out.safetensors") << QString::fromLatin1(format);
     const QString demo = sourceFile("resources/demo");
     if (QFile::exists(demo + QStringLiteral("/model.safetensors")))
-        for (const auto& [output, format] :
-             {std::pair{"out.gguf", "q4_0"}, {"out.gguf", "q8_0"}, {"folder", "int4.g32.f16"}})
+        for (const auto& [output, format] : {std::pair{"out.gguf", "q4_0"},
+                                             {"out.gguf", "q8_0"},
+                                             {"out.gguf", "q4_k"},
+                                             {"folder", "int4.g32.f16"}})
             QTest::addRow("bundled model, %s", format)
                 << demo << QString::fromLatin1(output) << QString::fromLatin1(format);
 }

@@ -89,7 +89,8 @@ void TestPlan::sizeIsExact_data()
     for (const char* format :
          {"int2.t.f32", "int3a.g32.bf16", "int4.g32.f16", "int4f.g64.f16", "int8a.c.f32"})
         add("tiny256", m_tiny256.string(), "out.safetensors", std::string("format=") + format);
-    for (const char* format : {"q4_0", "q4_1", "q5_0", "q5_1", "q8_0"})
+    for (const char* format : {"q4_0", "q4_1", "q5_0", "q5_1", "q8_0", "q2_k", "q3_k", "q4_k", "q5_k", "q6_k",
+                               "iq4_nl", "iq4_xs", "tq1_0", "tq2_0", "mxfp4", "nvfp4"})
         add("tiny256", m_tiny256.string(), "out.gguf", std::string("format=") + format);
     for (const auto& [name, path] : models) {
         add(name, path, "folder", "format=int4.g32.f16");

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/numeric/gguf_blocks.h"
+#include "core/numeric/scale_search.h"
+
+#include <cmath>
+#include <cstdint>
+
+namespace halftone {
+
+// The K types of ggml: super-blocks of 256 weights whose parts of 16 or 32 have small integer scales (and
+// minima) under one F16 d (and dmin). The encoders are the reference ones: the parts are searched in float,
+// their scales rounded to integers, and the codes made again with what was stored.
+
+inline constexpr int kSuperBlock = 256;
+
+/// Codes made again with the stored points. A part whose scale is 0 keeps those of its search.
+template <class Block> HALFTONE_HD void recode(const float* x, const std::uint8_t* block, std::uint8_t* codes)
+{
+    for (int part = 0; part < Block::kElements / Block::kPart; ++part) {
+        const GridPoint p = Block::point(block, part);
+        if (p.scale == 0) continue;
+        for (int j = part * Block::kPart; j < (part + 1) * Block::kPart; ++j)
+            codes[j] =
+                static_cast<std::uint8_t>(clampCode(roundEven((x[j] - p.offset) / p.scale),
+                                                    Block::kLowest - p.zero, Block::kHighest - p.zero) +
+                                          p.zero);
+    }
+}
+
+/// 256 codes of 2 bits: byte 32 n + l has weights 128 n + l, + 32, + 64 and + 96, low bits first.
+HALFTONE_HD std::int32_t twoBitsAt(const std::uint8_t* qs, int j)
+{
+    return qs[j / 128 * 32 + j % 32] >> (j / 32 % 4 * 2) & 3;
+}
+
+HALFTONE_HD void storeTwoBits(std::uint8_t* qs, const std::uint8_t* codes)
+{
+    for (int i = 0; i < kSuperBlock / 4; ++i) {
+        const std::uint8_t* c = codes + i / 32 * 128 + i % 32;
+        qs[i] =
+            static_cast<std::uint8_t>((c[0] & 3) | (c[32] & 3) << 2 | (c[64] & 3) << 4 | (c[96] & 3) << 6);
+    }
+}
+
+/// Integer scales and minima of the parts of a super-block against their maxima, and d and dmin.
+template <int kParts, int kTop> struct SuperScales {
+    std::int32_t scale[kParts], minimum[kParts];
+
+    HALFTONE_HD bool make(const ScaleAndMinimum* parts, std::uint8_t* d, std::uint8_t* dmin)
+    {
+        float maxScale = 0, maxMin = 0;
+        for (int i = 0; i < kParts; ++i) {
+            maxScale = parts[i].scale > maxScale ? parts[i].scale : maxScale;
+            maxMin = parts[i].minusMinimum > maxMin ? parts[i].minusMinimum : maxMin;
+        }
+        const auto top = static_cast<float>(kTop);
+        const float inverseScale = maxScale > 0 ? top / maxScale : 0.0f;
+        const float inverseMin = maxMin > 0 ? top / maxMin : 0.0f;
+        for (int i = 0; i < kParts; ++i) {
+            scale[i] = roundEven(inverseScale * parts[i].scale);
+            minimum[i] = roundEven(inverseMin * parts[i].minusMinimum);
+        }
+        const bool scaleFits = storeHalf(d, maxScale / top), minimumFits = storeHalf(dmin, maxMin / top);
+        return scaleFits && minimumFits;
+    }
+};
+
+struct Q2_KBlock {
+    static constexpr int kElements = kSuperBlock, kPart = 16, kBits = 2, kCodeBytes = 64, kBytes = 84;
+    static constexpr int kLowest = 0, kHighest = 3, kParts = kElements / kPart;
+    static constexpr bool kUniform = true, kMinimum = true;
+    static constexpr double kFlops = 190;
+    static constexpr int kCodesAt = 16, kDAt = 80, kDMinAt = 82;
+
+    HALFTONE_HD static GridPoint point(const std::uint8_t* block, int part)
+    {
+        const float d = loadHalf(block + kDAt), dmin = loadHalf(block + kDMinAt);
+        return {d * static_cast<float>(block[part] & 15), 0, -(dmin * static_cast<float>(block[part] >> 4))};
+    }
+    HALFTONE_HD static std::int32_t code(const std::uint8_t* block, int j)
+    {
+        return twoBitsAt(block + kCodesAt, j);
+    }
+    HALFTONE_HD static bool encode(const float* x, std::uint8_t* block)
+    {
+        std::uint8_t codes[kElements];
+        ScaleAndMinimum parts[kParts];
+        for (int part = 0; part < kParts; ++part) {
+            float weights[kPart];
+            for (int i = 0; i < kPart; ++i)
+                weights[i] = fabsf(x[part * kPart + i]);
+            parts[part] = fitScaleAndMinimum<kPart, kHighest>(
+                x + part * kPart, weights, TrialGrids{-0.5f, 0.1f, 15, false}, codes + part * kPart);
+        }
+        SuperScales<kParts, 15> super;
+        if (!super.make(parts, block + kDAt, block + kDMinAt)) return false;
+        for (int part = 0; part < kParts; ++part)
+            block[part] = static_cast<std::uint8_t>(super.scale[part] | super.minimum[part] * 16);
+        recode<Q2_KBlock>(x, block, codes);
+        storeTwoBits(block + kCodesAt, codes);
+        return true;
+    }
+};
+
+struct Q3_KBlock {
+    static constexpr int kElements = kSuperBlock, kPart = 16, kBits = 3, kCodeBytes = 96, kBytes = 110;
+    static constexpr int kLowest = 0, kHighest = 7, kZero = 4, kParts = kElements / kPart;
+    static constexpr bool kUniform = true, kMinimum = false;
+    static constexpr double kFlops = 60;
+    static constexpr int kHighAt = 0, kCodesAt = 32, kScalesAt = 96, kDAt = 108;
+
+    // 16 scales of 6 bits: low halves in bytes 0 to 7, high parts in bytes 8 to 11.
+    HALFTONE_HD static std::int32_t scaleOf(const std::uint8_t* block, int part)
+    {
+        const std::uint8_t* s = block + kScalesAt;
+        const int low = part < 8 ? s[part] & 15 : s[part - 8] >> 4;
+        return (low | (s[8 + part % 4] >> (part / 4 * 2) & 3) << 4) - 32;
+    }
+    HALFTONE_HD static GridPoint point(const std::uint8_t* block, int part)
+    {
+        return {loadHalf(block + kDAt) * static_cast<float>(scaleOf(block, part)), kZero, 0.0f};
+    }
+    HALFTONE_HD static std::int32_t code(const std::uint8_t* block, int j)
+    {
+        return twoBitsAt(block + kCodesAt, j) | (block[kHighAt + j % 32] >> (j / 32) & 1) << 2;
+    }
+    HALFTONE_HD static bool encode(const float* x, std::uint8_t* block)
+    {
+        std::uint8_t codes[kElements];
+        float scales[kParts];
+        for (int part = 0; part < kParts; ++part)
+            scales[part] = descendToScale<kPart, kZero>(x + part * kPart, codes + part * kPart);
+        const float peak = peakScale<kParts>(scales);
+        std::uint8_t* s = block + kScalesAt;
+        for (int i = 0; i < 12; ++i)
+            s[i] = 0;
+        const float inverse = peak != 0 ? -32.0f / peak : 0.0f;
+        if (!storeHalf(block + kDAt, peak != 0 ? 1.0f / inverse : 0.0f)) return false;
+        for (int part = 0; part < kParts && peak != 0; ++part) {
+            const auto q =
+                static_cast<std::uint32_t>(clampCode(roundEven(inverse * scales[part]), -32, 31) + 32);
+            s[part % 8] = static_cast<std::uint8_t>(s[part % 8] | (q & 15u) << (part / 8 * 4));
+            s[8 + part % 4] = static_cast<std::uint8_t>(s[8 + part % 4] | (q >> 4) << (part / 4 * 2));
+        }
+        recode<Q3_KBlock>(x, block, codes);
+        for (int i = 0; i < 32; ++i) {
+            std::uint32_t high = 0;
+            for (int k = 0; k < 8; ++k)
+                high |= static_cast<std::uint32_t>(codes[32 * k + i] >> 2) << k;
+            block[kHighAt + i] = static_cast<std::uint8_t>(high);
+        }
+        storeTwoBits(block + kCodesAt, codes);
+        return true;
+    }
+};
+
+/// Q4_K and Q5_K: parts of 32, scales and minima of 6 bits.
+template <int kCodeBits> struct ScaledMinimumBlock {
+    static constexpr int kElements = kSuperBlock, kPart = 32, kBits = kCodeBits;
+    static constexpr int kHighBytes = kBits == 5 ? 32 : 0, kCodeBytes = kHighBytes + 128;
+    static constexpr int kBytes = 16 + kCodeBytes;
+    static constexpr int kLowest = 0, kHighest = (1 << kBits) - 1, kParts = kElements / kPart;
+    static constexpr bool kUniform = true, kMinimum = true;
+    static constexpr double kFlops = kBits == 5 ? 190 : 250;
+    static constexpr int kScalesAt = 4, kHighAt = 16, kCodesAt = kHighAt + kHighBytes;
+
+    // Six bits each: those of parts 0 to 3 low in bytes 0 to 7, the others in bytes 8 to 11 and the top bits.
+    HALFTONE_HD static GridPoint point(const std::uint8_t* block, int part)
+    {
+        const std::uint8_t* s = block + kScalesAt;
+        const int scale = part < 4 ? s[part] & 63 : (s[part + 4] & 15) | s[part - 4] >> 6 << 4;
+        const int minimum = part < 4 ? s[part + 4] & 63 : s[part + 4] >> 4 | s[part] >> 6 << 4;
+        return {loadHalf(block) * static_cast<float>(scale), 0,
+                -(loadHalf(block + 2) * static_cast<float>(minimum))};
+    }
+    HALFTONE_HD static std::int32_t code(const std::uint8_t* block, int j)
+    {
+        const std::int32_t low = block[kCodesAt + j / 64 * 32 + j % 32] >> (j / 32 % 2 * 4) & 15;
+        if constexpr (kBits == 5) return low | (block[kHighAt + j % 32] >> (j / 32) & 1) << 4;
+        return low;
+    }
+    HALFTONE_HD static bool encode(const float* x, std::uint8_t* block)
+    {
+        std::uint8_t codes[kElements];
+        ScaleAndMinimum parts[kParts];
+        for (int part = 0; part < kParts; ++part) {
+            const float* values = x + part * kPart;
+            float squares = 0;
+            for (int i = 0; i < kPart; ++i)
+                squares += values[i] * values[i];
+            const float rms = sqrtf(squares / static_cast<float>(kPart));
+            float weights[kPart];
+            for (int i = 0; i < kPart; ++i)
+                weights[i] = rms + fabsf(values[i]);
+            const TrialGrids trials =
+                kBits == 5 ? TrialGrids{-0.5f, 0.1f, 15, true} : TrialGrids{-1.0f, 0.1f, 20, true};
+            parts[part] = fitScaleAndMinimum<kPart, kHighest>(values, weights, trials, codes + part * kPart);
+        }
+        SuperScales<kParts, 63> super;
+        if (!super.make(parts, block, block + 2)) return false;
+        std::uint8_t* s = block + kScalesAt;
+        for (int part = 0; part < kParts; ++part) {
+            const std::uint32_t scale = sixBits(super.scale[part]), minimum = sixBits(super.minimum[part]);
+            if (part < 4) {
+                s[part] = static_cast<std::uint8_t>(scale);
+                s[part + 4] = static_cast<std::uint8_t>(minimum);
+            } else {
+                s[part + 4] = static_cast<std::uint8_t>((scale & 15u) | (minimum & 15u) << 4);
+                s[part - 4] = static_cast<std::uint8_t>(s[part - 4] | scale >> 4 << 6);
+                s[part] = static_cast<std::uint8_t>(s[part] | minimum >> 4 << 6);
+            }
+        }
+        recode<ScaledMinimumBlock>(x, block, codes);
+        for (int i = 0; i < kHighBytes; ++i) {
+            std::uint32_t high = 0;
+            for (int k = 0; k < 8; ++k)
+                high |= static_cast<std::uint32_t>(codes[32 * k + i] >> 4) << k;
+            block[kHighAt + i] = static_cast<std::uint8_t>(high);
+        }
+        for (int i = 0; i < kElements / 2; ++i) {
+            const std::uint8_t* c = codes + i / 32 * 64 + i % 32;
+            block[kCodesAt + i] = static_cast<std::uint8_t>((c[0] & 15) | (c[32] & 15) << 4);
+        }
+        return true;
+    }
+
+private:
+    // A negative scale, which only rounding could make, wraps around as in ggml.
+    HALFTONE_HD static std::uint32_t sixBits(std::int32_t value)
+    {
+        const std::uint32_t wrapped = static_cast<std::uint32_t>(value) & 255u;
+        return wrapped < 63u ? wrapped : 63u;
+    }
+};
+using Q4_KBlock = ScaledMinimumBlock<4>;
+using Q5_KBlock = ScaledMinimumBlock<5>;
+
+struct Q6_KBlock {
+    static constexpr int kElements = kSuperBlock, kPart = 16, kBits = 6, kCodeBytes = 192, kBytes = 210;
+    static constexpr int kLowest = 0, kHighest = 63, kZero = 32, kParts = kElements / kPart;
+    static constexpr bool kUniform = true, kMinimum = false;
+    static constexpr double kFlops = 190;
+    static constexpr int kLowAt = 0, kHighAt = 128, kScalesAt = 192, kDAt = 208;
+
+    HALFTONE_HD static GridPoint point(const std::uint8_t* block, int part)
+    {
+        const auto scale = static_cast<std::int8_t>(block[kScalesAt + part]);
+        return {loadHalf(block + kDAt) * static_cast<float>(scale), kZero, 0.0f};
+    }
+    HALFTONE_HD static std::int32_t code(const std::uint8_t* block, int j)
+    {
+        const int low = block[kLowAt + j / 128 * 64 + j % 64] >> (j / 64 % 2 * 4) & 15;
+        return low | twoBitsAt(block + kHighAt, j) << 4;
+    }
+    HALFTONE_HD static bool encode(const float* x, std::uint8_t* block)
+    {
+        std::uint8_t codes[kElements];
+        float scales[kParts];
+        for (int part = 0; part < kParts; ++part)
+            scales[part] = fitScale<kPart, kZero>(x + part * kPart, codes + part * kPart);
+        const float peak = peakScale<kParts>(scales);
+        if (fabsf(peak) < kNoMagnitude) {
+            for (int i = 0; i < kBytes; ++i)
+                block[i] = 0;
+            return true;
+        }
+        const float inverse = -128.0f / peak;
+        if (!storeHalf(block + kDAt, 1.0f / inverse)) return false;
+        for (int part = 0; part < kParts; ++part) {
+            const std::int32_t scale = roundEven(inverse * scales[part]);
+            block[kScalesAt + part] = static_cast<std::uint8_t>(scale < 127 ? scale : 127);
+        }
+        recode<Q6_KBlock>(x, block, codes);
+        for (int i = 0; i < kElements / 2; ++i) {
+            const std::uint8_t* c = codes + i / 64 * 128 + i % 64;
+            block[kLowAt + i] = static_cast<std::uint8_t>((c[0] & 15) | (c[64] & 15) << 4);
+        }
+        std::uint8_t high[kElements];
+        for (int j = 0; j < kElements; ++j)
+            high[j] = static_cast<std::uint8_t>(codes[j] >> 4);
+        storeTwoBits(block + kHighAt, high);
+        return true;
+    }
+};
+
+/// ggml's type for activations: d as F32, codes, and sums of codes that only its kernels need.
+struct Q8_KBlock : BytesBlock<kSuperBlock, 4> {
+    static constexpr int kBytes = 292;
+
+    HALFTONE_HD static GridPoint point(const std::uint8_t* block, int)
+    {
+        std::uint32_t bits = 0;
+        for (int i = 0; i < 4; ++i)
+            bits |= static_cast<std::uint32_t>(block[i]) << (8 * i);
+        return {bitsFloat(bits), 0, 0.0f};
+    }
+};
+
+} // namespace halftone
