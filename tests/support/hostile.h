@@ -4,6 +4,9 @@
 #include "core/io/checkpoint.h"
 #include "tests/support/allocation_meter.h"
 #include "tests/support/byte_writer.h"
+#include "tests/support/temp_dir.h"
+
+#include <QtTest>
 
 #include <algorithm>
 #include <ctime>
@@ -39,6 +42,23 @@ inline Refusal openHostile(const std::filesystem::path& path, const Bytes& bytes
         }
     }
     return r;
+}
+
+/// Fails the test unless opening `bytes` as `name` is refused as a broken file: fast, without memory, in one
+/// line that names the file and contains `says`.
+inline void verifyRefused(const std::string& name, const QByteArray& bytes, const QByteArray& says)
+{
+    const TempDir dir;
+    Bytes content(static_cast<std::size_t>(bytes.size()));
+    std::copy_n(reinterpret_cast<const std::byte*>(bytes.constData()), content.size(), content.begin());
+    const auto refusal = openHostile(dir / name, content);
+    QVERIFY(refusal.refused);
+    QCOMPARE(refusal.code, Errc::BadFormat);
+    QVERIFY2(refusal.line.find(name) != std::string::npos, refusal.line.c_str());
+    QVERIFY2(refusal.line.find(says.toStdString()) != std::string::npos, refusal.line.c_str());
+    QVERIFY(refusal.line.find('\n') == std::string::npos);
+    QVERIFY2(refusal.cpuMilliseconds < 10, QByteArray::number(refusal.cpuMilliseconds));
+    QVERIFY2(refusal.allocated < 1'000'000, QByteArray::number(qulonglong(refusal.allocated)));
 }
 
 } // namespace halftone::test

@@ -265,17 +265,7 @@ private Q_SLOTS:
     {
         QFETCH(QByteArray, bytes);
         QFETCH(QByteArray, says);
-        const TempDir dir;
-        Bytes content(static_cast<std::size_t>(bytes.size()));
-        std::memcpy(content.data(), bytes.constData(), content.size());
-        const auto refusal = openHostile(dir / "hostile.safetensors", content);
-        QVERIFY(refusal.refused);
-        QCOMPARE(refusal.code, Errc::BadFormat);
-        QVERIFY2(refusal.line.find("hostile.safetensors") != std::string::npos, refusal.line.c_str());
-        QVERIFY2(refusal.line.find(says.toStdString()) != std::string::npos, refusal.line.c_str());
-        QVERIFY(refusal.line.find('\n') == std::string::npos);
-        QVERIFY2(refusal.cpuMilliseconds < 10, QByteArray::number(refusal.cpuMilliseconds));
-        QVERIFY2(refusal.allocated < 1'000'000, QByteArray::number(qulonglong(refusal.allocated)));
+        verifyRefused("hostile.safetensors", bytes, says);
     }
 
     void holesAreWarnings_data()
