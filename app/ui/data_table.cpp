@@ -63,6 +63,7 @@ QString DataTable::text(char separator) const
     }
     std::sort(shown.begin(), shown.end());
     std::vector<std::size_t> rows;
+    rows.reserve(shown.size());
     for (const int row : shown)
         rows.push_back(m_model->sourceRow(row));
     return toQt(m_model->table()->text(rows, separator));

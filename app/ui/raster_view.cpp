@@ -402,7 +402,7 @@ PlotPoint RasterView::neighbour(PlotPoint from, int dx, int dy) const
 void RasterView::keyPressEvent(QKeyEvent* event)
 {
     if (m_cells.empty()) {
-        QWidget::keyPressEvent(event);
+        event->ignore();
         return;
     }
     Plot::keyPressEvent(event);
