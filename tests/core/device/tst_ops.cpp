@@ -27,6 +27,7 @@ private Q_SLOTS:
     void firstFailingRowWins();
     void blockErrors();
     void flushedIsNotClipped();
+    void clippedUnevenCodes();
     void emptyMatrices();
 
 private:
@@ -228,6 +229,28 @@ void TstOps::blockErrors()
     QVERIFY(stats.size() == 1 && stats[0].count == 64 && stats[0].noise == s.noise);
     HALFTONE_VERIFY(runOn(m_device, BlockErrorsOp{in, *packed, 48, stats}));
     QVERIFY(stats.size() == 2 && stats[0].count == 48 && stats[1].count == 16);
+}
+
+// Codes that are not evenly spaced end half a last step beyond the outermost value.
+void TstOps::clippedUnevenCodes()
+{
+    // MXFP4 of a largest value 3.9: scale 0.5, values up to 3, the last step from 2 to 3.
+    std::vector<float> values(32, 0.25f);
+    values[0] = 3.9f;
+    values[1] = -3.6f;
+    values[2] = 3.4f;
+    values[3] = -3.0f;
+    const Tensor in = floatTensor({1, 32}, values);
+    const auto format = formatNamed("mxfp4");
+    HALFTONE_VERIFY(format);
+    auto packed = makePacked(m_device, **format, {1, 32});
+    HALFTONE_VERIFY(packed);
+    HALFTONE_VERIFY(runOn(m_device, QuantizeBlocksOp{in, *packed}));
+    std::vector<ErrorStats> stats;
+    HALFTONE_VERIFY(runOn(m_device, BlockErrorsOp{in, *packed, 0, stats}));
+    QCOMPARE(stats.size(), std::size_t{1});
+    QCOMPARE(stats[0].clipped, decltype(stats[0].clipped){2});
+    QVERIFY(std::fabs(stats[0].maxError - 0.9) < 1e-6);
 }
 
 void TstOps::flushedIsNotClipped()

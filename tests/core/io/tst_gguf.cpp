@@ -172,6 +172,26 @@ private Q_SLOTS:
         QVERIFY(opened.error().line().find(says.toStdString()) != std::string::npos);
     }
 
+    // NVFP4 weights of other programs have a scale of the whole tensor beside them.
+    void scaledNvfp4IsNotReadWithoutIt()
+    {
+        for (const bool scaled : {false, true}) {
+            GgufBuilder b;
+            b.tensor("blk.0.ffn_up.weight", {64, 2}, 40, zeros(72));
+            if (scaled) b.tensor("blk.0.ffn_up.scale", {1}, 0, zeros(4));
+            const TempDir dir;
+            writeBytes(dir / "n.gguf", b.finish());
+            const auto opened = Checkpoint::open(dir / "n.gguf");
+            HALFTONE_VERIFY(opened);
+            const auto set = WeightSet::of(*opened);
+            HALFTONE_VERIFY(set);
+            const auto* w = (*set)->find("blk.0.ffn_up.weight");
+            QVERIFY(w != nullptr);
+            QCOMPARE(w->whyOpaque.empty(), !scaled);
+            if (scaled) QVERIFY(w->whyOpaque.find("blk.0.ffn_up.scale") != std::string::npos);
+        }
+    }
+
     void everyTypeIsSized()
     {
         // One row of 256 elements of each known type; sizes are ggml's.
