@@ -333,8 +333,8 @@ void Workspace::runQuantize(QuantizeRequest request)
     submit(Kind::Quantize, std::move(job), results, [this, path] {
         m_writtenPath = path;
         m_report.reset();
+        Q_EMIT wrote(path); // first: the check of a small file is over at once
         verify(path);
-        Q_EMIT wrote(path);
     });
 }
 
