@@ -271,7 +271,14 @@ void TestMainWindow::sweepFillsParetoAndLayers()
     QCOMPARE(m_window->tabs().currentWidget(), static_cast<QWidget*>(&m_window->pareto()));
     QVERIFY(settle());
     QVERIFY(!m_window->pareto().isEmpty());
-    QCOMPARE(m_window->pareto().picture()->series.front().x.size(), points.size());
+    // The rows of this model are too short for blocks of 256: such a point changes nothing, and has no error
+    // to be drawn at.
+    const auto drawn = std::count_if(points.begin(), points.end(), [](const SweepPoint& point) {
+        const auto format = point.method->target({}, point.params);
+        return format && (*format)->layout(64, 64);
+    });
+    QVERIFY(drawn >= 10);
+    QCOMPARE(static_cast<qint64>(m_window->pareto().picture()->series.front().x.size()), qint64{drawn});
     QVERIFY(m_window->pareto().picture()->series.front().hull.size() >= 2);
     // The reading names the weight that loses most.
     QVERIFY(m_window->layers().worst() >= 0);
