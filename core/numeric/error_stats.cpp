@@ -2,6 +2,7 @@
 #include "core/numeric/error_stats.h"
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 #include <cmath>
 #include <limits>
@@ -44,15 +45,18 @@ ErrorStats compare(std::span<const float> original, std::span<const float> decod
     assert(original.size() == decoded.size());
     ErrorStats stats;
     stats.count = static_cast<std::int64_t>(original.size());
+    std::array<double, kErrorLanes> signal{}, noise{};
     for (std::size_t i = 0; i < original.size(); ++i) {
         const double x = original[i];
         const double error = x - static_cast<double>(decoded[i]);
-        stats.signal += x * x;
-        stats.noise += error * error;
+        signal[i % kErrorLanes] += x * x;
+        noise[i % kErrorLanes] += error * error;
         stats.maxError = std::max(stats.maxError, std::fabs(error));
         stats.maxValue = std::max(stats.maxValue, std::fabs(x));
         if (original[i] != 0 && decoded[i] == 0) ++stats.underflowed;
     }
+    stats.signal = sumOfLanes(signal);
+    stats.noise = sumOfLanes(noise);
     return stats;
 }
 

@@ -3,6 +3,7 @@
 
 #include "core/base/export.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -27,6 +28,14 @@ struct HALFTONE_API ErrorStats {
     double crestFactor() const;
     void merge(const ErrorStats& other);
 };
+
+/// Sums over the values of a block are taken in kErrorLanes parts, element i in part i % kErrorLanes, and
+/// the parts are added by sumOfLanes(): one order for plain and vector code, hence the same bits.
+inline constexpr std::size_t kErrorLanes = 8;
+inline double sumOfLanes(std::span<const double, kErrorLanes> lanes)
+{
+    return ((lanes[0] + lanes[4]) + (lanes[2] + lanes[6])) + ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]));
+}
 
 /// Adds the error of `decoded` against `original` (same length). `clipLimit`: a value beyond
 /// +-clipLimit[i]... is counted by the caller where a grid has ends; here clipped stays 0.

@@ -21,16 +21,16 @@ std::vector<const BlockFormat*> formats(const Options& options)
     return list;
 }
 
-// Seconds of one op on the device; the first error is kept.
-template <class Op> double timeOf(int repeats, const Op& op, Status& status)
+// Seconds of one op on a device; the first error is kept.
+template <class Op> double timeOf(Device& device, int repeats, const Op& op, Status& status)
 {
-    auto stream = cpuDevice().makeStream();
+    auto stream = device.makeStream();
     if (!stream) {
         status = std::move(stream).error();
         return 0;
     }
     return fastest(repeats, [&] {
-        if (auto s = cpuDevice().run(op, **stream); !s) status = std::move(s);
+        if (auto s = device.run(op, **stream); !s) status = std::move(s);
     });
 }
 
@@ -62,7 +62,8 @@ Status benchRtn(const Options& options)
                 Status status = Ok{};
                 // The baseline beside each figure, so that a busy machine slows both.
                 const double copy = copySpeed(in.byteSize() / 2, threads, options.repeats);
-                const double seconds = timeOf(options.repeats, QuantizeBlocksOp{in, packed}, status);
+                const double seconds =
+                    timeOf(cpuDevice(), options.repeats, QuantizeBlocksOp{in, packed}, status);
                 HALFTONE_CHECK(status);
                 const double speed =
                     (reads * static_cast<double>(in.byteSize()) + static_cast<double>(layout.total())) /
@@ -86,15 +87,47 @@ Status benchDequantize(const Options& options)
         HALFTONE_TRY(packed, makePacked(cpuDevice(), *format, in.shape()));
         HALFTONE_TRY(layout, format->layout(rows, kCols));
         Status status = Ok{};
-        timeOf(1, QuantizeBlocksOp{in, packed}, status);
+        timeOf(cpuDevice(), 1, QuantizeBlocksOp{in, packed}, status);
         for (const int threads : options.threads) {
             setThreadCount(threads);
             const double copy = copySpeed(out.byteSize() / 2, threads, options.repeats);
-            const double seconds = timeOf(options.repeats, DequantizeBlocksOp{packed, out}, status);
+            const double seconds =
+                timeOf(cpuDevice(), options.repeats, DequantizeBlocksOp{packed, out}, status);
             HALFTONE_CHECK(status);
             const double speed = static_cast<double>(out.byteSize() + layout.total()) / seconds;
             say(fmt::format("{:<16} {:>8} {:>9.2f} {:>9.2f} {:>7.2f}", format->name(), threads, speed / 1e9,
                             copy / 1e9, speed / copy));
+        }
+    }
+    return Ok{};
+}
+
+Status benchErrors(const Options& options)
+{
+    // A part of the other tests' weights: the plain reference takes a while.
+    const std::int64_t rows = std::max<std::int64_t>(options.elements / kCols / 16, 1);
+    say("Errors of packed weights: millions of values a second, against the plain reference on as many "
+        "threads");
+    say(fmt::format("{:<16} {:>5} {:>8} {:>9} {:>9} {:>7}", "format", "from", "threads", "M/s", "plain",
+                    "ratio"));
+    std::vector<ErrorStats> stats;
+    for (const DType dtype : {DType::BF16, DType::F16, DType::F32}) {
+        HALFTONE_TRY(in, weights(dtype, rows, kCols));
+        for (const BlockFormat* format : formats(options)) {
+            HALFTONE_TRY(packed, makePacked(cpuDevice(), *format, in.shape()));
+            Status status = Ok{};
+            timeOf(cpuDevice(), 1, QuantizeBlocksOp{in, packed}, status);
+            for (const int threads : options.threads) {
+                setThreadCount(threads);
+                const BlockErrorsOp op{in, packed, 0, stats};
+                const double plain = timeOf(referenceDevice(), 1, op, status);
+                const double seconds = timeOf(cpuDevice(), options.repeats, op, status);
+                HALFTONE_CHECK(status);
+                const auto count = static_cast<double>(rows * kCols);
+                say(fmt::format("{:<16} {:>5} {:>8} {:>9.0f} {:>9.0f} {:>7.1f}", format->name(),
+                                nameOf(dtype), threads, count / seconds / 1e6, count / plain / 1e6,
+                                plain / seconds));
+            }
         }
     }
     return Ok{};
@@ -113,7 +146,7 @@ Status benchDeterminism(const Options& options)
             for (const int threads : options.threads) {
                 setThreadCount(threads);
                 Status status = Ok{};
-                timeOf(1, QuantizeBlocksOp{in, packed}, status);
+                timeOf(cpuDevice(), 1, QuantizeBlocksOp{in, packed}, status);
                 HALFTONE_CHECK(status);
                 const std::string hash = hashOf(packed);
                 if (first.empty()) first = hash;

@@ -20,6 +20,7 @@ struct Part {
 const Part kParts[] = {
     {"rtn", "round to nearest in each listed format", benchRtn},
     {"dequantize", "the way back to F32", benchDequantize},
+    {"errors", "errors of packed weights against the plain reference", benchErrors},
     {"determinism", "the same bytes for any number of threads", benchDeterminism},
     {"matmul", "products against the plain reference", benchMatmul},
 #ifdef HALFTONE_BENCH_IO

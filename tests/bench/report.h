@@ -48,6 +48,7 @@ bool resetPeakResident();
 
 Status benchRtn(const Options& options);
 Status benchDequantize(const Options& options);
+Status benchErrors(const Options& options);
 Status benchDeterminism(const Options& options);
 Status benchMatmul(const Options& options);
 Status benchOpen(const Options& options);

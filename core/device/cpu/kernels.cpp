@@ -52,6 +52,7 @@ template <> std::span<const Kernel<DequantizeBlocksOp>> kernelsOf<DequantizeBloc
 template <> std::span<const Kernel<BlockErrorsOp>> kernelsOf<BlockErrorsOp>()
 {
     static constexpr Kernel<BlockErrorsOp> kList[]{
+        {"simd", simdSupportsBlockErrors, simdBlockErrors},
         {"reference", referenceSupportsBlockErrors, referenceBlockErrors}};
     return kList;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/base/checked.h"
+#include "core/device/cpu/clip_ends.h"
 #include "core/device/cpu/kernels.h"
 #include "core/device/cpu/parallel.h"
 #include "core/device/cpu/rows.h"
@@ -48,29 +49,6 @@ Result<ValueRange> valueRange(const Tensor& in, std::int64_t rows, std::int64_t 
 void clear(std::span<std::byte> bytes)
 {
     if (!bytes.empty()) std::memset(bytes.data(), 0, bytes.size());
-}
-
-struct Ends {
-    double low, high; ///< values beyond these are cut off by more than half a step
-};
-
-// The ends at scale 1 and zero point 0: half a step beyond the outermost codes.
-Ends codeEnds(const BlockFormat& format)
-{
-    const FormatDesc& d = format.desc();
-    if (d.uniform) return {d.lowest - 0.5, d.highest + 0.5};
-    auto values = format.codeValues(0);
-    std::ranges::sort(values);
-    const std::size_t last = values.size() - 1;
-    return {values[0] - (values[1] - values[0]) * 0.5,
-            values[last] + (values[last] - values[last - 1]) * 0.5};
-}
-
-Ends clipEnds(const GridPoint& g, const Ends& ends)
-{
-    const double scale = g.scale, offset = g.offset;
-    const double a = (ends.low - g.zero) * scale + offset, b = (ends.high - g.zero) * scale + offset;
-    return {std::min(a, b), std::max(a, b)};
 }
 
 } // namespace
@@ -144,7 +122,7 @@ Status referenceBlockErrors(const BlockErrorsOp& op)
     const std::int64_t blockCols = op.blockCols == 0 ? cols : std::min(op.blockCols, cols);
     const std::int64_t blocks = ceilDiv(cols, blockCols);
     const auto width = static_cast<std::size_t>(cols);
-    const Ends ofCodes = codeEnds(format);
+    const ClipEnds ofCodes = codeEnds(format);
     const ConstPackedRows planes = planesOf(op.packed);
     const int threads = loopThreads(rows, cols);
     std::vector<std::int32_t> allCodes;
@@ -171,10 +149,9 @@ Status referenceBlockErrors(const BlockErrorsOp& op)
             ErrorStats& stats = op.stats[static_cast<std::size_t>(row * blocks + block)];
             stats = compare(original.subspan(begin, size), decoded.subspan(begin, size));
             for (std::size_t i = begin; i < begin + size; ++i) {
-                const Ends ends = clipEnds(points[i], ofCodes);
+                const ClipEnds ends = clipEnds(points[i], ofCodes);
                 const double x = original[i];
-                // A scale of 0 has no grid to fall off: such values count as underflowed.
-                if (points[i].scale != 0 && (x < ends.low || x > ends.high)) ++stats.clipped;
+                if (x < ends.low || x > ends.high) ++stats.clipped;
             }
         }
     });

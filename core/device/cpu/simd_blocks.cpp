@@ -210,8 +210,9 @@ const std::uint8_t* bytesAt(std::span<const std::byte> plane)
     return reinterpret_cast<const std::uint8_t*>(plane.data());
 }
 
-// The families that have vector code; the others run in the reference.
-bool isKnown(const BlockFormat* format)
+} // namespace
+
+bool hasVectorCode(const BlockFormat* format)
 {
     if (format == nullptr) return false;
     switch (format->desc().family) {
@@ -227,11 +228,9 @@ bool isKnown(const BlockFormat* format)
     }
 }
 
-} // namespace
-
 bool simdSupportsQuantizeBlocks(DType dtype, const BlockFormat* format)
 {
-    return isKnown(format) && isWeightType(dtype);
+    return hasVectorCode(format) && isWeightType(dtype);
 }
 
 Status simdQuantizeBlocks(const QuantizeBlocksOp& op)
@@ -268,7 +267,7 @@ Status simdQuantizeBlocks(const QuantizeBlocksOp& op)
     return good ? Status(Ok{}) : referenceQuantizeBlocks(op);
 }
 
-bool simdSupportsDequantizeBlocks(DType, const BlockFormat* format) { return isKnown(format); }
+bool simdSupportsDequantizeBlocks(DType, const BlockFormat* format) { return hasVectorCode(format); }
 
 Status simdDequantizeBlocks(const DequantizeBlocksOp& op)
 {

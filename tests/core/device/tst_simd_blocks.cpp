@@ -78,6 +78,19 @@ bool samePlane(const Tensor& a, const Tensor& b)
     return x.size() == y.size() && std::equal(x.begin(), x.end(), y.begin());
 }
 
+// To the last bit: both add in the order that ErrorStats names.
+bool sameErrors(const Tensor& in, const PackedTensor& packed, std::int64_t blockCols)
+{
+    std::vector<ErrorStats> a, b;
+    auto stream = *cpuDevice().makeStream();
+    if (!cpuDevice().run(BlockErrorsOp{in, packed, blockCols, a}, *stream)) return false;
+    if (!referenceDevice().run(BlockErrorsOp{in, packed, blockCols, b}, *stream)) return false;
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const ErrorStats& x, const ErrorStats& y) {
+        return x.count == y.count && x.signal == y.signal && x.noise == y.noise && x.maxError == y.maxError &&
+               x.maxValue == y.maxValue && x.clipped == y.clipped && x.underflowed == y.underflowed;
+    });
+}
+
 // One case under every vector width this machine has, then under the best one.
 template <class F> void forTargets(F f)
 {
@@ -142,6 +155,8 @@ private Q_SLOTS:
                     HALFTONE_VERIFY(cpuDevice().run(DequantizeBlocksOp{got.packed, a}, *stream));
                     HALFTONE_VERIFY(referenceDevice().run(DequantizeBlocksOp{got.packed, b}, *stream));
                     QVERIFY2(samePlane(a, b), target);
+                    for (const std::int64_t blockCols : {std::int64_t{0}, std::int64_t{43}})
+                        QVERIFY2(sameErrors(in, got.packed, blockCols), target);
                 });
             }
     }
