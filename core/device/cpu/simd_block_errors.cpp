@@ -9,6 +9,8 @@
 #include "core/device/cpu/simd_int_grid.h"
 #include "core/numeric/gguf_blocks.h"
 
+#include <array>
+
 namespace halftone::cpu {
 
 namespace {
@@ -35,10 +37,13 @@ GridPoint pointOf(const BlockFormat& format, const ConstPackedRows& row, std::si
         from.scales = row.scales.subspan(group * static_cast<std::size_t>(bytesOfScale(desc.scale)));
         if (!row.zeros.empty()) from.zeros = row.zeros.subspan(group);
     }
-    std::int32_t code = 0;
-    GridPoint point;
-    format.inspectRow(from, 1, {&code, 1}, {&point, 1});
-    return point;
+    // Interleaved blocks are inspected whole.
+    std::array<std::int32_t, kGgufBlock> codes;
+    std::array<GridPoint, kGgufBlock> points;
+    const std::size_t n = desc.layout == FormatDesc::Layout::Interleaved ? kGgufBlock : 1;
+    format.inspectRow(from, static_cast<std::int64_t>(n), std::span(codes).first(n),
+                      std::span(points).first(n));
+    return points[0];
 }
 
 } // namespace
