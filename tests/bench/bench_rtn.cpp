@@ -12,12 +12,18 @@ namespace {
 constexpr std::int64_t kCols = 4096;
 constexpr double kBar = 0.7;
 
-// The formats people use: every bit width and rule, and the group sizes that differ in kind.
+/// Operations on a weight from which on an encoder searches, and is bound by arithmetic instead of memory.
+constexpr double kSearchFlops = 20;
+
+// The formats people use: every bit width and rule, and the group sizes that differ in kind. Searched ones
+// take long, and only come when they are asked for.
 std::vector<const BlockFormat*> formats(const Options& options)
 {
     std::vector<const BlockFormat*> list;
     for (const BlockFormat* format : listedFormats())
-        if (format->name().find(options.only) != std::string::npos) list.push_back(format);
+        if (format->name().find(options.only) != std::string::npos &&
+            (format->encodeFlops() < kSearchFlops || !options.only.empty()))
+            list.push_back(format);
     return list;
 }
 
