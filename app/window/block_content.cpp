@@ -26,7 +26,8 @@ Result<BlockContent> inspectBlock(const WeightSet& weights, const WeightInfo& in
         range.min = std::min(range.min, v);
         range.max = std::max(range.max, v);
     }
-    HALFTONE_CHECK(format.encodeRows(values, cols, range, {codes, scales, zeros}));
+    if (auto done = format.encodeRows(values, cols, range, {codes, scales, zeros}); !done)
+        return weights.placed(info, std::move(done).error());
     const auto count = static_cast<std::size_t>(cols);
     std::vector<float> decoded(count);
     std::vector<std::int32_t> numbers(count);

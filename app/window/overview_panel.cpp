@@ -285,8 +285,7 @@ void OverviewPanel::showSizes()
         if (at < 0 || at > last) outside += bytes;
     picture.spec.caption = model.summary() + ".";
     if (last >= 0 && total > 0)
-        picture.spec.caption += toStd(tr(" The %1 layers hold %2 % of the bytes, the rest %3 %.")
-                                          .arg(last + 1)
+        picture.spec.caption += toStd(tr(" The layers hold %1 % of the bytes, the rest %2 %.")
                                           .arg(100 * (total - outside) / total, 0, 'f', 0)
                                           .arg(100 * outside / total, 0, 'f', 0));
     setPicture(std::make_shared<const Picture>(std::move(picture)));

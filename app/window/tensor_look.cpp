@@ -86,7 +86,7 @@ Result<TensorLook> lookAt(const WeightSet& weights, const WeightInfo& info, cons
         high = std::max(high, v);
         square += static_cast<double>(v) * static_cast<double>(v);
     }
-    if (!(high >= low)) return Error(Errc::Numeric, "no value is finite").in("tensor " + info.name);
+    if (!(high >= low)) return weights.placed(info, Error(Errc::Numeric, "no value is finite"));
     look.low = static_cast<double>(low);
     look.high = static_cast<double>(high);
     look.rms = std::sqrt(square / static_cast<double>(look.sampled));
@@ -107,7 +107,7 @@ Result<TensorLook> lookAt(const WeightSet& weights, const WeightInfo& info, cons
         for (std::int64_t r = 0; r < wanted; ++r) {
             const std::span<const float> row(all.data() + r * cols, static_cast<std::size_t>(cols));
             if (auto done = encoder.encode(row, {low, high}); !done)
-                return std::move(done).error().in("tensor " + info.name);
+                return weights.placed(info, std::move(done).error());
             for (std::size_t i = 0; i < row.size(); ++i) {
                 const GridPoint point = encoder.points[i];
                 const std::int32_t code = encoder.numbers[i];

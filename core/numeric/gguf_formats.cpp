@@ -166,7 +166,8 @@ private:
     Error overflow(std::span<const float> block, std::int64_t row, std::size_t begin) const
     {
         const auto [low, high] = std::ranges::minmax(block);
-        const bool minimum = m_kind.minimum && !isFiniteHalf(floatToHalf(low));
+        // A minimum above 0 is not what overflows: K types store none above 0, and the value says it all.
+        const bool minimum = m_kind.minimum && low < 0 && !isFiniteHalf(floatToHalf(low));
         const auto column = static_cast<std::int64_t>(begin);
         return scaleOverflowError(
             row, column, column + m_kind.desc.blockSize, minimum ? "the minimum" : "a block with the value",

@@ -25,6 +25,7 @@
 #include <QUndoStack>
 
 #include <cmath>
+#include <limits>
 
 using namespace halftone;
 using namespace Qt::Literals::StringLiterals;
@@ -48,6 +49,7 @@ private Q_SLOTS:
     void formatAndFileFitTheModel();
     void suggestionFollowsTheFormat();
     void unfitWeightSaysWhy();
+    void nanIsPlacedInTheWholeWeight();
     void keptWeightHasNoNumber();
     void editsOfOneFieldAreOneStep();
     void methodAndFileAreSteps();
@@ -161,6 +163,28 @@ void TestChoices::unfitWeightSaysWhy()
     QVERIFY(settle());
     QVERIFY(panel.isEmpty());
     QVERIFY(panel.accessibleDescription().contains(u"vector"_s));
+}
+
+void TestChoices::nanIsPlacedInTheWholeWeight()
+{
+    const auto file = m_dir / "nan.safetensors";
+    test::writeSmallCheckpoint(file, std::numeric_limits<float>::quiet_NaN());
+    m_window->open(toQt(file.string()));
+    QVERIFY(settle());
+    m_window->workspace().selection().select({weightNamed("model.layers.1.mlp.down_proj.weight"), -1, -1});
+    trigger("run.block-error");
+    QVERIFY(settle());
+    // Both panels and the message say the same, though each reads the weight in its own pieces.
+    const QString place =
+        toQt(file.string()) +
+        u": tensor model.layers.1.mlp.down_proj.weight: NaN at row 5, column 70: no grid can hold it"_s;
+    TensorPanel& tensor = m_window->tensor();
+    for (QTabWidget* tabs : m_window->findChildren<QTabWidget*>())
+        if (tabs->indexOf(&tensor) >= 0) tabs->setCurrentWidget(&tensor);
+    QVERIFY(settle());
+    QVERIFY(tensor.isEmpty());
+    QVERIFY2(tensor.accessibleDescription().contains(place), qPrintable(tensor.accessibleDescription()));
+    QVERIFY2(m_window->messages().text().contains(place), qPrintable(m_window->messages().text()));
 }
 
 void TestChoices::keptWeightHasNoNumber()
