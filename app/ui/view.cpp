@@ -384,7 +384,7 @@ void View::askExport(const QString& suffix)
         [picture = m_picture, file, theme = pictureTheme()] {
             return writePicture(*picture, file, theme, 2);
         },
-        [this](Status done) {
+        [this](const Status& done) {
             if (!done) Q_EMIT failed(toQt(done.error().line()));
         });
 }

@@ -272,7 +272,7 @@ void MainWindow::exportResults()
     if (!file.endsWith(u".h5"_s)) file += u".h5"_s;
     inBackground(
         this, [results, path = toStd(file)] { return saveHdf5(*results, path); },
-        [this, file](Status done) {
+        [this, file](const Status& done) {
             if (!done)
                 m_messages->showError(toQt(done.error().line()));
             else

@@ -13,6 +13,7 @@
 #include <memory>
 #include <vector>
 
+class QActionGroup;
 class QComboBox;
 class QLabel;
 class QPlainTextEdit;
@@ -134,6 +135,7 @@ private:
     LayersPanel* m_layers = nullptr;
     BlockPanel* m_blocks = nullptr;
     TensorPanel* m_tensor = nullptr;
+    QActionGroup* m_workspaceGroup = nullptr;
     FiguresPanel* m_figures = nullptr;
     ModelPanel* m_modelPanel = nullptr;
     MethodPanel* m_methodPanel = nullptr;

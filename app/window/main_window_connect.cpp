@@ -50,8 +50,7 @@ void MainWindow::connectAll()
     m_removeSink = addLogSink([this](const LogLine& line) {
         const QString text =
             toQt(std::string(logLevelName(line.level)) + "  " + line.category + "  " + line.text);
-        QMetaObject::invokeMethod(
-            m_log, [log = m_log, text] { log->appendPlainText(text); }, Qt::QueuedConnection);
+        QMetaObject::invokeMethod(m_log, "appendPlainText", Qt::QueuedConnection, Q_ARG(QString, text));
     });
     connect(m_tabs, &QTabWidget::currentChanged, this,
             [this] { showPlace(m_workspace.selection().place()); });

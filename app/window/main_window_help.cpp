@@ -61,13 +61,13 @@ void showDialog(QWidget* parent, const QString& title, QWidget* content)
 
 void MainWindow::makeWindowActions(QMenu* window)
 {
-    auto* group = new QActionGroup(this);
+    m_workspaceGroup = new QActionGroup(this);
     for (const QString& id : Layouts::ids()) {
         QAction* action =
             m_actions->add(u"window.workspace-"_s + id, tr("Workspace %1").arg(Layouts::title(id)), {},
                            window, [this, id] { m_layouts->switchTo(id); });
         action->setCheckable(true);
-        group->addAction(action);
+        m_workspaceGroup->addAction(action);
     }
     m_actions->add(u"window.reset-layout"_s, tr("&Reset layout"), {}, window, [this] { m_layouts->reset(); });
     window->addSeparator();

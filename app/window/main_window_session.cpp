@@ -125,7 +125,7 @@ void MainWindow::saveSessionAs(const QString& file)
 {
     inBackground(
         this, [session = session(), file] { return halftone::saveSession(session, file); },
-        [this, file](Status done) {
+        [this, file](const Status& done) {
             if (!done) {
                 m_messages->showError(toQt(done.error().line()));
                 return;

@@ -47,7 +47,7 @@ void MethodPanel::makePlan()
             input.weights = {static_cast<std::uint32_t>(m_workspace.selection().place().weight)};
         inBackground(
             this, [chosen, input, params = *params] { return chosen->plan(input, params); },
-            [this, ticket](Result<MethodPlan> plan) {
+            [this, ticket](const Result<MethodPlan>& plan) {
                 if (m_ticket.current(ticket)) showSimplePlan(plan);
             });
         return;
@@ -61,7 +61,7 @@ void MethodPanel::makePlan()
     asked->overwrite = true; // whether the file exists is asked when it is written
     inBackground(
         this, [request = *asked] { return planQuantize(request); },
-        [this, ticket](Result<QuantizePlan> plan) {
+        [this, ticket](const Result<QuantizePlan>& plan) {
             if (m_ticket.current(ticket)) showPlan(plan);
         });
 }

@@ -28,7 +28,8 @@ QString MethodPanel::commandLine() const
     for (const auto& [key, text] : m_form->texts()) {
         const ParamSpec* spec = m_form->schema().find(key);
         if (spec != nullptr && toText(spec->fallback) == text) continue;
-        line += u" --set "_s + quoted(toQt(key + "=" + text));
+        line += u" --set "_s;
+        line += quoted(toQt(key) + u'=' + toQt(text));
     }
     return line + u" -o "_s + quoted(m_output->text());
 }

@@ -71,7 +71,8 @@ Picture sizePicture(const Model& model)
 
 } // namespace
 
-OverviewPanel::OverviewPanel(Workspace& workspace, QAction* openAction, QList<QAction*> next, QWidget* parent)
+OverviewPanel::OverviewPanel(Workspace& workspace, QAction* openAction, const QList<QAction*>& next,
+                             QWidget* parent)
     : View(tr("Overview"), parent), m_workspace(workspace), m_openAction(openAction),
       m_facts(new QWidget(this)), m_factGrid(new QGridLayout(m_facts)), m_below(new QWidget(this))
 {

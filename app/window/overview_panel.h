@@ -17,7 +17,8 @@ class Workspace;
 class OverviewPanel : public View {
     Q_OBJECT
 public:
-    OverviewPanel(Workspace& workspace, QAction* openAction, QList<QAction*> next, QWidget* parent = nullptr);
+    OverviewPanel(Workspace& workspace, QAction* openAction, const QList<QAction*>& next,
+                  QWidget* parent = nullptr);
     /// The things worth knowing, one a line.
     QStringList notes() const { return m_notes; }
 

@@ -214,7 +214,7 @@ void ParetoPanel::solve()
     const auto ticket = m_solveTicket.next();
     inBackground(
         this, [results, bytes = *m_budget] { return solveBudget(*results, bytes); },
-        [this, ticket](Result<BudgetPlan> plan) {
+        [this, ticket](const Result<BudgetPlan>& plan) {
             if (m_solveTicket.current(ticket)) showMix(plan);
         });
 }

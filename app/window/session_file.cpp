@@ -60,7 +60,8 @@ public:
             return {};
         }
         QStringList out;
-        for (const QJsonValue& entry : value.toArray())
+        const QJsonArray list = value.toArray();
+        for (const auto& entry : list)
             out << checked(key, entry);
         return out;
     }
@@ -83,7 +84,7 @@ private:
     QString checked(const QString& key, const QJsonValue& value) const
     {
         if (value.isUndefined()) return {};
-        const QString text = value.toString();
+        QString text = value.toString();
         if (!value.isString() || text.size() > kLongestText || text.contains(QChar(0))) {
             refuse(key, u"is no text"_s);
             return {};

@@ -59,7 +59,7 @@ private:
     bool m_closed = false;
 };
 
-SessionKeeper::SessionKeeper(QString folder, std::function<Session()> gather, QObject* parent)
+SessionKeeper::SessionKeeper(const QString& folder, std::function<Session()> gather, QObject* parent)
     : QObject(parent), m_gather(std::move(gather))
 {
     QDir().mkpath(folder);
@@ -103,7 +103,7 @@ void SessionKeeper::save()
     }
     inBackground(
         this, [store = m_store, now] { return store->write(now); },
-        [this](Status done) {
+        [this](const Status& done) {
             if (done)
                 Q_EMIT saved();
             else

@@ -19,7 +19,7 @@ class SessionKeeper : public QObject {
     Q_OBJECT
 public:
     /// `folder` holds one file and one lock for each window; it is made when it is missing.
-    SessionKeeper(QString folder, std::function<Session()> gather, QObject* parent);
+    SessionKeeper(const QString& folder, std::function<Session()> gather, QObject* parent);
     ~SessionKeeper() override;
     /// Something was chosen: it is saved after a moment.
     void touch();

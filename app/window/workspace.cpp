@@ -271,7 +271,7 @@ void Workspace::runSweep(std::vector<SweepPoint> points, std::vector<std::uint32
     request.body = [sweep = SweepRequest{m_model, points, std::move(weights)}](JobContext& ctx) {
         return halftone::runSweep(sweep, ctx);
     };
-    submit(Kind::Sweep, std::move(request), results, [this, points] {
+    submit(Kind::Sweep, std::move(request), results, [this, points = std::move(points)] {
         m_sweepPoints = points;
         m_point = -1;
         m_mix.reset();
@@ -314,7 +314,7 @@ void Workspace::runAnalysis(std::shared_ptr<const Method> method, ParamList para
     auto results = freshResults(method->info().id, params);
     request.results = results;
     MethodInput input{m_model, std::move(weights)};
-    request.body = [method, input, params = std::move(params)](JobContext& ctx) {
+    request.body = [method = std::move(method), input, params = std::move(params)](JobContext& ctx) {
         return method->run(input, params, ctx);
     };
     submit(Kind::Analysis, std::move(request), results);
