@@ -5,6 +5,7 @@
 #include <array>
 #include <charconv>
 #include <cstddef>
+#include <fmt/core.h>
 
 namespace halftone {
 
@@ -230,12 +231,12 @@ std::optional<std::string> nameOfId(std::string_view id, bool gguf)
         if (!gguf && part.hf == "wte") break; // from here on: other families' names
         const std::string_view pattern = gguf ? part.gguf : part.hf;
         if (part.id != parts->part || part.place != parts->place || pattern.empty()) continue;
-        std::string name = withNumber(pattern, parts->expert);
+        std::string name;
         if (part.place != Place::Global)
-            name = (gguf ? "blk." : "model.layers.") + std::to_string(parts->layer) + "." + name;
+            name = fmt::format("{}.{}.", gguf ? "blk" : "model.layers", parts->layer);
         else if (!gguf && part.role != Role::Head)
-            name = "model." + name;
-        return name + (parts->bias ? ".bias" : ".weight");
+            name = "model.";
+        return name + withNumber(pattern, parts->expert) + (parts->bias ? ".bias" : ".weight");
     }
     return std::nullopt;
 }

@@ -83,6 +83,7 @@ Result<std::string> tableCsv(const ResultReader& results, std::string_view table
         std::find_if(tables.begin(), tables.end(), [&](const auto& t) { return t.name == table; });
     if (schema == tables.end()) {
         std::vector<std::string> known;
+        known.reserve(tables.size());
         for (const TableSchema& t : tables)
             known.push_back(t.name);
         return missing("table", table, known);

@@ -18,7 +18,7 @@ constexpr std::uint64_t kMaxTokenizerBytes = 256u << 20;
 constexpr std::int64_t kMaxTokens = 1 << 21;
 
 // ggml's token types.
-enum TokenType : std::int32_t { kNormal = 1, kControl = 3, kUserDefined = 4, kUnused = 5 };
+enum TokenType : std::int32_t { Normal = 1, Control = 3, UserDefined = 4, Unused = 5 };
 
 const Json* member(const Json& object, std::string_view key)
 {
@@ -89,7 +89,7 @@ Status put(Vocabulary& v, const Json& id, std::string text, TokenType type)
     const auto i = id.get<std::size_t>();
     if (i >= v.tokens.size()) {
         v.tokens.resize(i + 1);
-        v.types.resize(i + 1, kUnused);
+        v.types.resize(i + 1, Unused);
     }
     v.tokens[i] = std::move(text);
     v.types[i] = type;
@@ -100,13 +100,13 @@ Result<Vocabulary> readVocabulary(const Json& tokenizer, const Json& model)
 {
     Vocabulary v;
     for (const auto& [text, id] : member(model, "vocab")->items())
-        HALFTONE_CHECK(put(v, id, text, kNormal));
+        HALFTONE_CHECK(put(v, id, text, Normal));
     if (const Json* added = member(tokenizer, "added_tokens"); added != nullptr && added->is_array())
         for (const auto& token : *added) {
             const Json* id = member(token, "id");
             if (id == nullptr) continue;
             HALFTONE_CHECK(
-                put(v, *id, textOf(token, "content"), flagOf(token, "special") ? kControl : kUserDefined));
+                put(v, *id, textOf(token, "content"), flagOf(token, "special") ? Control : UserDefined));
         }
     return v;
 }
@@ -164,9 +164,9 @@ Status padTo(Vocabulary& v, std::int64_t rows, std::vector<std::string>& warning
         warnings.push_back(fmt::format(
             "the tokenizer has {} tokens for {} embedding rows: padded with unused ones", count, rows));
     v.tokens.resize(static_cast<std::size_t>(rows));
-    v.types.resize(static_cast<std::size_t>(rows), kUnused);
+    v.types.resize(static_cast<std::size_t>(rows), Unused);
     for (std::size_t i = 0; i < v.tokens.size(); ++i)
-        if (v.types[i] == kUnused && v.tokens[i].empty()) v.tokens[i] = fmt::format("[PAD{}]", i);
+        if (v.types[i] == Unused && v.tokens[i].empty()) v.tokens[i] = fmt::format("[PAD{}]", i);
     return Ok{};
 }
 

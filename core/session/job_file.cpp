@@ -77,7 +77,7 @@ private:
     {
         for (const auto& [key, value] : object.items())
             if (std::find(keys.begin(), keys.end(), key) == keys.end())
-                m_problems.add(path + "/" + key,
+                m_problems.add(fmt::format("{}/{}", path, key),
                                fmt::format("is not known here; known: {}", fmt::join(keys, ", ")));
     }
 
@@ -87,13 +87,13 @@ private:
         if (member == object.end()) return std::nullopt;
         if (member->is_string() && !member->get_ref<const std::string&>().empty())
             return member->get<std::string>();
-        m_problems.add(path + "/" + key, "is not a text");
+        m_problems.add(fmt::format("{}/{}", path, key), "is not a text");
         return std::nullopt;
     }
 
     std::optional<std::string> wantText(const std::string& path, const OrderedJson& object, const char* key)
     {
-        if (object.find(key) == object.end()) m_problems.add(path + "/" + key, "is missing");
+        if (object.find(key) == object.end()) m_problems.add(fmt::format("{}/{}", path, key), "is missing");
         return text(path, object, key);
     }
 
@@ -146,7 +146,7 @@ private:
                 return {};
             }
             for (const auto& [key, value] : set->items())
-                if (auto checked = scalar(path + "/set/" + key, key, value, schema))
+                if (auto checked = scalar(fmt::format("{}/set/{}", path, key), key, value, schema))
                     texts.emplace_back(key, *checked);
                 else
                     good = false;
@@ -161,7 +161,7 @@ private:
     std::optional<std::string> scalar(const std::string& path, const std::string& key,
                                       const OrderedJson& value, const ParamSchema& schema)
     {
-        const auto written = scalarText(value);
+        auto written = scalarText(value);
         if (!written) {
             m_problems.add(path, "is not a number, a text, true or false");
             return std::nullopt;
@@ -235,7 +235,7 @@ private:
                 return;
             }
             for (const auto& [key, value] : set->items()) {
-                axes.push_back({key, axisValues(path + "/set/" + key, key, value, schema)});
+                axes.push_back({key, axisValues(fmt::format("{}/set/{}", path, key), key, value, schema)});
                 if (axes.back().values.empty()) return;
             }
         }

@@ -95,7 +95,7 @@ Result<std::vector<SweepPoint>> expandPoints(const std::shared_ptr<const Quantiz
             if (spec == nullptr || !schema.enabled(*spec, params)) continue;
             // What is the same everywhere and none of the method's own says nothing about a point.
             if (method->schema().find(key) == nullptr && !varies(axes, key)) continue;
-            label += " " + key + "=" + value;
+            label += fmt::format(" {}={}", key, value);
         }
         points.push_back({method, std::move(params), std::move(label)});
     }

@@ -39,12 +39,12 @@ public:
         HALFTONE_CHECK(chooseTarget());
         HALFTONE_CHECK(nameWeights());
         HALFTONE_TRY(choices, chooseWeights(m_model, *m_request.method, m_recipe, m_target.container,
-                                            m_plan().warnings));
+                                            result().warnings));
         HALFTONE_CHECK(addAll(choices));
         HALFTONE_CHECK(refuseSubstitutions());
         warnAboutTie();
         HALFTONE_CHECK(layOutFile(m_out, m_model, m_target, m_naming, m_untied));
-        for (auto& s : m_plan().substitutions)
+        for (auto& s : result().substitutions)
             finishSubstitution(s);
         addUp();
         estimate();
@@ -52,7 +52,7 @@ public:
     }
 
 private:
-    QuantizePlan& m_plan() { return m_out.plan; }
+    QuantizePlan& result() { return m_out.plan; }
 
     // Without an output the format decides: what GGUF can hold goes to GGUF.
     Status chooseTarget()
@@ -67,8 +67,8 @@ private:
             HALFTONE_TRY(target, outputTarget(m_request.output));
             m_target = std::move(target);
         }
-        m_plan().container = m_target.container;
-        m_plan().folder = m_target.folder;
+        result().container = m_target.container;
+        result().folder = m_target.folder;
         m_out.weightsFile = m_target.weightsFile;
         return Ok{};
     }
@@ -84,7 +84,7 @@ private:
             HALFTONE_TRY(naming, nameForSafetensors(m_model));
             m_naming = std::move(naming);
         }
-        m_plan().warnings = m_naming.warnings;
+        result().warnings = m_naming.warnings;
         return Ok{};
     }
 
@@ -124,7 +124,7 @@ private:
         weight.bytesBefore = info.bytes;
         weight.params = choice.params;
         PlannedOutput output;
-        output.planned = m_plan().weights.size();
+        output.planned = result().weights.size();
         output.move = m_naming.move;
         output.movedHeads = m_naming.movedHeads[role.weight];
         if (choice.format != nullptr) {
@@ -142,22 +142,22 @@ private:
             weight.keptAs = kept.convertTo ? kept.convertTo : info.plain;
             output.how = kept.convertTo ? How::Convert : How::Copy;
             if (kept.convertTo) output.convertTo = *kept.convertTo;
-            if (!kept.note.empty()) m_plan().warnings.push_back(kept.note);
+            if (!kept.note.empty()) result().warnings.push_back(kept.note);
             if (substituted) {
                 Substitution s = *choice.substitution;
                 s.name = name;
                 s.replacement = weight.keptAs ? std::string(nameOf(*weight.keptAs)) : info.type;
-                m_plan().substitutions.push_back(std::move(s));
+                result().substitutions.push_back(std::move(s));
             }
         }
-        m_plan().weights.push_back(std::move(weight));
+        result().weights.push_back(std::move(weight));
         m_out.outputs.push_back(std::move(output));
         return Ok{};
     }
 
     Status refuseSubstitutions()
     {
-        const auto& list = m_plan().substitutions;
+        const auto& list = result().substitutions;
         if (m_recipe.fallback != QuantizeRecipe::Fallback::Error || list.empty()) return Ok{};
         std::string offenders;
         for (const auto& s : list)
@@ -174,7 +174,7 @@ private:
 
     void finishSubstitution(Substitution& s)
     {
-        for (const auto& weight : m_plan().weights)
+        for (const auto& weight : result().weights)
             if (weight.name == s.name) s.bytes = weight.bytesAfter;
         if (s.block <= 0) {
             s.text = fmt::format("{}: {}: stays {} ({} instead of {})", s.name, s.text, s.replacement,
@@ -194,28 +194,28 @@ private:
         const bool tied = m_model.config().tiedHead;
         const WeightRole* embed = m_model.byId("embed");
         for (const auto& note : m_model.notes())
-            m_plan().warnings.push_back(note);
+            result().warnings.push_back(note);
         if (m_recipe.untie && !tied)
-            m_plan().warnings.emplace_back("untie: the head is not tied, nothing changes");
+            result().warnings.emplace_back("untie: the head is not tied, nothing changes");
         if (!tied || embed == nullptr) return;
         const std::string& name = m_weights.all()[embed->weight].name;
         if (!m_untied) {
-            m_plan().warnings.push_back(
+            result().warnings.push_back(
                 fmt::format("the head is tied to {}: one tensor serves both, {}", name,
                             m_recipe.quantizeEmbedding ? "both are quantized" : "kept as it is"));
             return;
         }
-        for (const auto& weight : m_plan().weights)
+        for (const auto& weight : result().weights)
             if (weight.id == "head") m_untiedName = weight.name;
         if (!m_target.folder && m_target.container == Container::Safetensors)
-            m_plan().warnings.emplace_back(
+            result().warnings.emplace_back(
                 "untie: config.json beside the file must say tie_word_embeddings false (a "
                 "folder as output gets it)");
     }
 
     void addUp()
     {
-        QuantizePlan& plan = m_plan();
+        QuantizePlan& plan = result();
         double bytes = 0, payload = 0, nominal = 0, count = 0;
         const auto infos = m_weights.all();
         for (const auto& weight : plan.weights) {
@@ -243,7 +243,7 @@ private:
 
     void estimate()
     {
-        QuantizePlan& plan = m_plan();
+        QuantizePlan& plan = result();
         std::uint64_t read = 0, largest = 0;
         double values = 0, flops = 0;
         const auto infos = m_weights.all();

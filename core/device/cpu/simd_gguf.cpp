@@ -140,9 +140,9 @@ template <class Source, Family kFamily> struct BatchScales {
         }
     }
 
-    HWY_INLINE bool compute(const Bits* in, std::int64_t blocks)
+    template <class Ahead> HWY_INLINE bool compute(const Bits* in, std::int64_t blocks, Ahead ahead)
     {
-        groupExtremes<Kind, kGgufBlock>(in, kGgufBlock, kGgufBlock, blocks, high, low);
+        groupExtremes<Kind, kGgufBlock>(in, kGgufBlock, kGgufBlock, blocks, ahead, high, low);
         if constexpr (kFamily != Family::Q8_0) resolveSigns(in, blocks);
         const Tag<float> df;
         const Bits16<Tag<float>> d16;
@@ -181,10 +181,10 @@ private:
 struct BlockCodes {
     hn::Vec128<std::uint8_t> first, second;
 };
-template <class Source, class Coder>
-HWY_INLINE BlockCodes blockCodes(const typename Source::Bits* in, const Coder& coder)
+template <class Source, class Coder, class Ahead>
+HWY_INLINE BlockCodes blockCodes(const typename Source::Bits* in, const Coder& coder, Ahead ahead)
 {
-    prefetchNext(in);
+    ahead.ask(0, kGgufBlock * static_cast<std::int64_t>(sizeof *in));
     const auto codes = codesOf<Source>(in, coder);
     if constexpr (kStep == kGgufBlock) {
         const hn::Half<Tag<std::uint8_t>> half;
@@ -205,9 +205,9 @@ HWY_INLINE void storeHighBits(BlockCodes codes, std::uint8_t* out)
     std::memcpy(out, bits, 4);
 }
 
-template <class Source, Family kFamily>
+template <class Source, Family kFamily, class Ahead>
 HWY_INLINE void encodeBlock(const typename Source::Bits* in, const BatchScales<Source, kFamily>& s,
-                            std::int64_t b, std::uint8_t* out)
+                            std::int64_t b, Ahead ahead, std::uint8_t* out)
 {
     using T = Traits<kFamily>;
     const Tag<float> df;
@@ -216,16 +216,16 @@ HWY_INLINE void encodeBlock(const typename Source::Bits* in, const BatchScales<S
     const auto inverse = hn::Set(df, s.inverse[b]);
     std::memcpy(out, s.scale + b, 2);
     if constexpr (kFamily == Family::Q8_0) {
-        const auto codes = blockCodes<Source>(in, Nearest{inverse});
+        const auto codes = blockCodes<Source>(in, Nearest{inverse}, ahead);
         hn::StoreU(codes.first, d8, out + 2);
         hn::StoreU(codes.second, d8, out + 18);
     } else {
         BlockCodes codes;
         if constexpr (T::kMinimum) {
             std::memcpy(out + 2, s.minimum + b, 2);
-            codes = blockCodes<Source>(in, FromMinimum<T::kBits>{inverse, hn::Set(df, s.min[b])});
+            codes = blockCodes<Source>(in, FromMinimum<T::kBits>{inverse, hn::Set(df, s.min[b])}, ahead);
         } else {
-            codes = blockCodes<Source>(in, FromPeak<T::kBits>{inverse});
+            codes = blockCodes<Source>(in, FromPeak<T::kBits>{inverse}, ahead);
         }
         if constexpr (T::kBits == 5) {
             storeHighBits(codes, out + T::kBytes - 20);
@@ -245,12 +245,22 @@ bool encodeBlocks(const std::byte* at, std::int64_t blocks, std::uint8_t* out, b
     const auto* in = reinterpret_cast<const Bits*>(at); // may be misaligned: read through LoadU and memcpy
     BatchScales<Source, kFamily> scales;
     alignas(64) std::uint8_t stage[kBatchBlocks * kBytes + kPackSlack];
-    constexpr auto kBatch = kBatchBytes / static_cast<std::int64_t>(kGgufBlock * sizeof(Bits));
+    constexpr auto kBlock = static_cast<std::int64_t>(kGgufBlock * sizeof(Bits)),
+                   kBatch = kBatchBytes / kBlock;
     for (std::int64_t done = 0; done < blocks; done += kBatch) {
         const std::int64_t batch = std::min(blocks - done, kBatch);
-        if (!scales.compute(in + done * kGgufBlock, batch)) return false;
-        for (std::int64_t b = 0; b < batch; ++b)
-            encodeBlock<Source, kFamily>(in + (done + b) * kGgufBlock, scales, b, stage + b * kBytes);
+        const Bits* from = in + done * kGgufBlock;
+        // Of 16-bit elements there are so many a byte that the first pass has no time for it.
+        constexpr int kPasses = sizeof(Bits) == 4 ? 2 : 1;
+        auto ahead = lookahead<kPasses>(from, kAheadBytes);
+        if constexpr (kPasses == 2) {
+            if (!scales.compute(from, batch, ahead)) return false;
+            ahead = ahead.after(batch * kBlock);
+        } else {
+            if (!scales.compute(from, batch, NoLookahead())) return false;
+        }
+        for (std::int64_t b = 0; b < batch; ++b, ahead = ahead.after(kBlock))
+            encodeBlock<Source, kFamily>(from + b * kGgufBlock, scales, b, ahead, stage + b * kBytes);
         streamOut(out + done * kBytes, stage, batch * kBytes, aroundCaches);
     }
     return true;

@@ -63,21 +63,22 @@ HWY_INLINE std::int32_t offsetOf(const GridJob& job)
 }
 
 /// Codes of n elements, one byte each, n a multiple of kStep.
-template <class Source>
+template <class Source, class Ahead>
 HWY_INLINE void encodeSteps(const typename Source::Bits* in, std::int64_t n, const GridCoder& coder,
-                            std::int64_t ahead, std::uint8_t* out)
+                            Ahead ahead, std::uint8_t* out)
 {
+    constexpr auto kSize = static_cast<std::int64_t>(sizeof(typename Source::Bits));
     HWY_UNROLL(4)
     for (std::int64_t i = 0; i < n; i += kStep) {
-        prefetchNext(in + i, ahead);
+        ahead.ask(i * kSize, kStep * kSize);
         hn::StoreU(codesOf<Source>(in + i, coder), Tag<std::uint8_t>(), out + i);
     }
 }
 
 /// Codes of any number of elements. Not written out at each call: little time passes here.
-template <class Source>
+template <class Source, class Ahead>
 HWY_NOINLINE void encodeAny(const typename Source::Bits* in, std::int64_t n, const GridCoder coder,
-                            std::int64_t ahead, std::uint8_t* out)
+                            Ahead ahead, std::uint8_t* out)
 {
     const std::int64_t whole = n / kStep * kStep, rest = n - whole;
     encodeSteps<Source>(in, whole, coder, ahead, out);
@@ -133,20 +134,24 @@ bool quantizeGroups(const GridJob& job, const typename Source::Bits* in, std::in
 {
     using Bits = typename Source::Bits;
     using Kind = std::conditional_t<kAsym, AroundZero, Magnitude>;
+    constexpr auto kSize = static_cast<std::int64_t>(sizeof(Bits));
     if constexpr (kGroup != 0) group = kGroup;
     BatchGrids grids;
     alignas(32) Bits high[BatchGrids::kRoom] = {}, low[BatchGrids::kRoom] = {};
     CodeSink sink(job, out.codes);
     GridCoder coder(job, 0.0f, offsetOf(job));
     const auto scaleBytes = static_cast<std::size_t>(bytesOfScale(job.scale));
-    constexpr std::int64_t kColumns = kBatchBytes / static_cast<std::int64_t>(sizeof(Bits));
+    constexpr std::int64_t kColumns = kBatchBytes / kSize;
     const std::int64_t most = std::clamp<std::int64_t>(kColumns / group, 1, kBatchGroups);
-    const std::int64_t ahead = std::max(kAheadBytes, most * group * static_cast<std::int64_t>(sizeof(Bits)));
+    // One batch on where a lone group makes a large one.
+    const std::int64_t distance = std::max(kAheadBytes, most * group * kSize);
     while (n > 0) {
         const std::int64_t groups = std::min((n - 1) / group + 1, most);
         const std::int64_t columns = groups > n / group ? n : groups * group;
         const std::int64_t last = columns - (groups - 1) * group;
-        groupExtremes<Kind, kGroup>(in, group, last, groups, high, low);
+        const auto first = lookahead<2>(in, distance);
+        auto second = first.after(columns * kSize);
+        groupExtremes<Kind, kGroup>(in, group, last, groups, first, high, low);
         if (!grids.compute<Source, kAsym>(job, high, low, groups)) return false;
         std::memcpy(out.scales, grids.scales, static_cast<std::size_t>(groups) * scaleBytes);
         out.scales += static_cast<std::size_t>(groups) * scaleBytes;
@@ -161,20 +166,22 @@ bool quantizeGroups(const GridJob& job, const typename Source::Bits* in, std::in
             for (std::int64_t g = 0; g < whole; ++g, from += group, codes += group) {
                 coder.choose<kAsym>(grids, g);
                 if constexpr (kGroup != 0)
-                    encodeSteps<Source>(from, kGroup, coder, kAheadBytes, codes);
+                    encodeSteps<Source>(from, kGroup, coder, second, codes);
                 else
-                    encodeAny<Source>(from, group, coder, ahead, codes);
+                    encodeAny<Source>(from, group, coder, second, codes);
+                second = second.after(group * kSize);
             }
             if (whole < groups) {
                 coder.choose<kAsym>(grids, whole);
-                encodeAny<Source>(from, last, coder, ahead, codes);
+                encodeAny<Source>(from, last, coder, second, codes);
             }
             sink.commit(columns);
         } else { // one large group
             coder.choose<kAsym>(grids, 0);
             for (std::int64_t from = 0; from < columns; from += kBatchColumns) {
                 const std::int64_t piece = std::min(columns - from, kBatchColumns);
-                encodeAny<Source>(in + from, piece, coder, ahead, sink.room());
+                encodeAny<Source>(in + from, piece, coder, second, sink.room());
+                second = second.after(piece * kSize);
                 sink.commit(piece);
             }
         }
@@ -205,7 +212,7 @@ void encodeOne(const GridJob& job, const typename Source::Bits* in, std::int64_t
     const GridCoder coder(job, inverseOf(point.scale), point.zero + offsetOf(job));
     for (; n > 0; n -= kBatchColumns, in += kBatchColumns) {
         const std::int64_t piece = std::min(n, kBatchColumns);
-        encodeAny<Source>(in, piece, coder, kAheadBytes, sink.room());
+        encodeAny<Source>(in, piece, coder, lookahead<1>(in, kAheadBytes), sink.room());
         sink.commit(piece);
     }
     sink.finish();
@@ -214,7 +221,7 @@ void encodeOne(const GridJob& job, const typename Source::Bits* in, std::int64_t
 template <class Source> bool rangeOf(const typename Source::Bits* in, std::int64_t n, float& min, float& max)
 {
     typename Source::Bits high[16], low[16];
-    groupExtremes<AroundZero, 0>(in, n, n, 1, high, low);
+    groupExtremes<AroundZero, 0>(in, n, n, 1, lookahead<1>(in, kAheadBytes), high, low);
     min = Source::value(low[0]);
     max = Source::value(high[0]);
     return std::isfinite(min) && std::isfinite(max);

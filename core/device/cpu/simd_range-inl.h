@@ -8,7 +8,7 @@
 #define HALFTONE_SIMD_RANGE_INL_H_
 #endif
 
-#include "core/device/cpu/simd_convert-inl.h"
+#include "core/device/cpu/simd_source-inl.h"
 
 #include "hwy/highway.h"
 
@@ -118,10 +118,11 @@ HWY_INLINE Extremes<V> joined(DU du, const Extremes<V>& a, const Extremes<V>& b)
 }
 
 /// The extremes of kSize elements, one a lane; kSize is a small multiple of the lanes.
-template <class Kind, std::int64_t kSize, class DU>
-HWY_INLINE Extremes<hn::Vec<DU>> extremesOf(DU du, const hn::TFromD<DU>* p)
+template <class Kind, std::int64_t kSize, class DU, class Ahead>
+HWY_INLINE Extremes<hn::Vec<DU>> extremesOf(DU du, const hn::TFromD<DU>* p, Ahead ahead)
 {
     constexpr auto kLanes = static_cast<std::int64_t>(hn::MaxLanes(DU()));
+    ahead.ask(0, kSize * static_cast<std::int64_t>(sizeof *p));
     static_assert(kSize % kLanes == 0);
     const auto first = Kind::key(du, hn::LoadU(du, p));
     Extremes<hn::Vec<DU>> a{first, first}, b = a;
@@ -138,8 +139,8 @@ HWY_INLINE Extremes<hn::Vec<DU>> extremesOf(DU du, const hn::TFromD<DU>* p)
 }
 
 /// The extremes of any number of elements. Re-reading some at the end does no harm to a maximum.
-template <class Kind, class DU>
-HWY_INLINE Extremes<hn::Vec<DU>> extremesOf(DU du, const hn::TFromD<DU>* p, std::int64_t n)
+template <class Kind, class DU, class Ahead>
+HWY_INLINE Extremes<hn::Vec<DU>> extremesOf(DU du, const hn::TFromD<DU>* p, std::int64_t n, Ahead ahead)
 {
     using U = hn::TFromD<DU>;
     const auto lanes = static_cast<std::int64_t>(hn::Lanes(du));
@@ -153,7 +154,9 @@ HWY_INLINE Extremes<hn::Vec<DU>> extremesOf(DU du, const hn::TFromD<DU>* p, std:
     const auto first = Kind::key(du, hn::LoadU(du, p));
     Extremes<hn::Vec<DU>> a{first, first}, b = a, c = a, d = a;
     std::int64_t i = lanes;
+    constexpr auto kSize = static_cast<std::int64_t>(sizeof(U)), kRun = 4 * kSize * hn::MaxLanes(DU());
     for (; i + 4 * lanes <= n; i += 4 * lanes) {
+        ahead.ask((i - lanes) * kSize, kRun);
         widen<Kind>(du, a, p + i);
         widen<Kind>(du, b, p + i + lanes);
         widen<Kind>(du, c, p + i + 2 * lanes);
@@ -224,46 +227,55 @@ HWY_INLINE void storeFolded(DU du, const Extremes<V>& e, hn::TFromD<DU>* high, h
         hn::StoreU(Kind::lowOf(one, oneBlock(du, typename Kind::Low(), e.low)), one, low);
 }
 
-template <class Kind, std::int64_t kSize, class U> struct KnownGroups {
+template <class Kind, std::int64_t kSize, class U, class Ahead> struct KnownGroups {
     const U* in;
+    Ahead ahead;
     HWY_INLINE Extremes<hn::Vec<Tag<U>>> operator()(std::int64_t k) const
     {
-        return extremesOf<Kind, kSize>(Tag<U>(), in + k * kSize);
+        const std::int64_t bytes = k * kSize * static_cast<std::int64_t>(sizeof(U));
+        return extremesOf<Kind, kSize>(Tag<U>(), in + k * kSize, ahead.after(bytes));
     }
 };
-template <class Kind, class U> struct AnyGroups {
+template <class Kind, class U, class Ahead> struct AnyGroups {
     const U* in;
     std::int64_t size, lastSize, groups;
+    Ahead ahead;
     HWY_INLINE Extremes<hn::Vec<Tag<U>>> operator()(std::int64_t k) const
     {
         // What is folded for groups that don't exist is not read.
-        if (k >= groups) return few(in, std::min<std::int64_t>(lastSize, hn::MaxLanes(Tag<U>())));
-        return few(in + k * size, k == groups - 1 ? lastSize : size);
+        if (k >= groups) return few(in, std::min<std::int64_t>(lastSize, hn::MaxLanes(Tag<U>())), ahead);
+        const std::int64_t bytes = k * size * static_cast<std::int64_t>(sizeof(U));
+        return few(in + k * size, k == groups - 1 ? lastSize : size, ahead.after(bytes));
     }
     // Apart, since the calls of one fold would else all be written out.
-    static HWY_NOINLINE Extremes<hn::Vec<Tag<U>>> few(const U* p, std::int64_t n)
+    static HWY_NOINLINE Extremes<hn::Vec<Tag<U>>> few(const U* p, std::int64_t n, Ahead ahead)
     {
-        return extremesOf<Kind>(Tag<U>(), p, n);
+        return extremesOf<Kind>(Tag<U>(), p, n, ahead);
     }
 };
 
 /// Bits of the extremes of `groups` groups of `size` elements each (the last has `lastSize`); kSize is the
 /// size where it is known, else 0. The outputs need room for kFold - 1 values more.
-template <class Kind, std::int64_t kSize, class U>
+template <class Kind, std::int64_t kSize, class U, class Ahead>
 HWY_INLINE void groupExtremes(const U* in, std::int64_t size, std::int64_t lastSize, std::int64_t groups,
-                              U* high, U* low)
+                              Ahead ahead, U* high, U* low)
 {
     const Tag<U> du;
+    constexpr auto kBytes = static_cast<std::int64_t>(sizeof(U));
     std::int64_t g = 0;
     // Written out for each size only where vectors are wide: emulated maxima make much code of it.
     if constexpr (kSize != 0 && hn::MaxLanes(Tag<std::uint8_t>()) == 32) {
         const std::int64_t whole = lastSize == kSize ? groups : groups - 1;
         for (; g + kFold<U> <= whole; g += kFold<U>)
-            storeFolded<Kind>(du, foldAll<Kind>(du, KnownGroups<Kind, kSize, U>{in + g * kSize}), high + g,
-                              low + g);
+            storeFolded<Kind>(
+                du,
+                foldAll<Kind>(
+                    du, KnownGroups<Kind, kSize, U, Ahead>{in + g * kSize, ahead.after(g * kSize * kBytes)}),
+                high + g, low + g);
     }
     for (; g < groups; g += kFold<U>) {
-        const AnyGroups<Kind, U> rest{in + g * size, size, lastSize, groups - g};
+        const AnyGroups<Kind, U, Ahead> rest{in + g * size, size, lastSize, groups - g,
+                                             ahead.after(g * size * kBytes)};
         storeFolded<Kind>(du, foldAll<Kind>(du, rest), high + g, low + g);
     }
 }

@@ -176,16 +176,31 @@ HWY_INLINE VBytes codesOf(const typename Source::Bits* p, const Coder& coder)
 /// which waits for memory, and for the second, which does not, alternate faster than the memory answers.
 inline constexpr std::int64_t kBatchBytes = 2048;
 
-/// How far ahead memory is asked for: two batches, or one where a single group makes a larger one.
+/// How far ahead memory is asked for: two batches.
 inline constexpr std::int64_t kAheadBytes = 2 * kBatchBytes;
 
-/// Asks for the kStep elements that lie `ahead` bytes on. The processor's own prefetching stops while a batch
-/// is read for the second time; without this the memory would rest during half of the work.
-template <class Bits> HWY_INLINE void prefetchNext(const Bits* p, std::int64_t ahead = kAheadBytes)
+/// Memory that is asked for while a run of elements is read. The processor's own prefetching stops while a
+/// batch is read for the second time; without this the memory would rest during half of the work. Of kPasses
+/// passes over the same elements each asks for its share of those to come, so that it never rests.
+template <int kPasses> struct Lookahead {
+    const char* from = nullptr; ///< asked for with the first element
+
+    HWY_INLINE Lookahead after(std::int64_t bytes) const { return {from + bytes / kPasses}; }
+    /// While `size` bytes are read at `offset`.
+    HWY_INLINE void ask(std::int64_t offset, std::int64_t size) const
+    {
+        for (std::int64_t end = offset + size; offset < end; offset += 64)
+            if (offset % (64 * kPasses) == 0) hwy::Prefetch(from + offset / kPasses);
+    }
+};
+/// For a pass that leaves the asking to another.
+struct NoLookahead {
+    HWY_INLINE NoLookahead after(std::int64_t) const { return {}; }
+    HWY_INLINE void ask(std::int64_t, std::int64_t) const {}
+};
+template <int kPasses, class Bits> HWY_INLINE Lookahead<kPasses> lookahead(const Bits* p, std::int64_t bytes)
 {
-    const auto* next = reinterpret_cast<const char*>(p) + ahead;
-    hwy::Prefetch(next);
-    if constexpr (kStep * sizeof(Bits) > 64) hwy::Prefetch(next + 64);
+    return {reinterpret_cast<const char*>(p) + bytes};
 }
 
 } // namespace halftone::cpu::HWY_NAMESPACE

@@ -174,7 +174,7 @@ Result<TableEntry> Reader::readTable(const std::string& link) const
     entry.schema.help = help;
     HALFTONE_TRY(links, m_input.links(group));
     for (const std::string& columnLink : links) {
-        const std::string place = group + "/" + columnLink;
+        const std::string place = fmt::format("{}/{}", group, columnLink);
         // The texts of a Name column carry no type: they belong to the column in front of them.
         if (!m_input.hasAttribute(place, "type")) continue;
         Column c;
@@ -303,6 +303,7 @@ Status copyResults(const ResultReader& reader, ResultWriter& writer)
                 HALFTONE_TRY(names, reader.names(schema.name, schema.columns[c].name));
                 // By text, and not by index: a broken file may hold a name twice.
                 std::vector<double> ids;
+                ids.reserve(names.size());
                 for (const std::string& name : names)
                     ids.push_back(table->nameId(c, name));
                 for (double& v : values)
@@ -313,6 +314,7 @@ Status copyResults(const ResultReader& reader, ResultWriter& writer)
         }
         // A job may have appended since the first column was read: only rows that all of them have.
         std::vector<std::span<const double>> parts;
+        parts.reserve(columns.size());
         for (const auto& column : columns)
             parts.push_back(std::span(column).first(rows));
         HALFTONE_CHECK(table->appendColumns(parts));

@@ -310,8 +310,9 @@ Status Output::finish(Outcome outcome, std::span<const FigureSpec> figures,
             return failed(fmt::format("figure {}", f.id));
     }
     std::vector<std::string> lines;
+    lines.reserve(log.size());
     for (const auto& [level, text] : log)
-        lines.push_back(level + "\t" + text);
+        lines.push_back(fmt::format("{}\t{}", level, text));
     HALFTONE_CHECK(texts(m_file.id(), "log", lines));
     // Last: a file without it is one that nobody finished.
     HALFTONE_CHECK(writeText(m_file.id(), "outcome", nameOf(outcome)));
