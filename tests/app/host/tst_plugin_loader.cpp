@@ -32,11 +32,11 @@ private Q_SLOTS:
         // Beside the good plugins: broken ones, a text file under a library's name, and a page of text.
         test::writeText(m_folder / "text.so", "this is not a library\n");
         test::writeText(m_folder / "README.md", "neither is this\n");
+        QStringList path{QStringLiteral(HALFTONE_BROKEN_PLUGINS),
+                         QString::fromStdString(m_folder.path().string()), QStringLiteral("/no/such/folder")};
+        // Not set where the good ones are linked into the program. Else first, and once more at the end.
         const QString good = qEnvironmentVariable("HALFTONE_PLUGIN_PATH");
-        QVERIFY(!good.isEmpty());
-        const QStringList path{good, QStringLiteral(HALFTONE_BROKEN_PLUGINS),
-                               QString::fromStdString(m_folder.path().string()),
-                               QStringLiteral("/no/such/folder"), good};
+        if (!good.isEmpty()) path = QStringList{good} + path + QStringList{good};
         qputenv("HALFTONE_PLUGIN_PATH", path.join(QDir::listSeparator()).toLocal8Bit());
         m_plugins = loadPlugins(m_methods, false);
     }
@@ -83,10 +83,12 @@ private Q_SLOTS:
     void onlyLibrariesAndEachOnce()
     {
         QVERIFY(entry(QStringLiteral("README.md")) == nullptr);
-        for (const auto& p : m_plugins)
+        for (const auto& p : m_plugins) {
+            if (p.file.startsWith(QLatin1Char('('))) continue; // linked into the program, all under one text
             QCOMPARE(std::count_if(m_plugins.begin(), m_plugins.end(),
                                    [&](const auto& o) { return o.file == p.file; }),
                      1);
+        }
     }
 };
 
