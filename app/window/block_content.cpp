@@ -21,18 +21,15 @@ Result<BlockContent> inspectBlock(const WeightSet& weights, const WeightInfo& in
     std::vector<std::byte> codes(layout.codeBytes);
     std::vector<std::byte> scales(layout.scaleBytes);
     std::vector<std::uint8_t> zeros(layout.zeroBytes);
-    ValueRange range{values.front(), values.front()};
-    for (const float v : values) {
-        range.min = std::min(range.min, v);
-        range.max = std::max(range.max, v);
-    }
-    if (auto done = format.encodeRows(values, cols, range, {codes, scales, zeros}); !done)
+    std::vector<std::byte> shared(layout.sharedBytes);
+    const PackedRows planes{codes, scales, zeros, shared};
+    if (auto done = format.encodeRows(values, cols, rangeOfRow(values), planes); !done)
         return weights.placed(info, std::move(done).error());
     const auto count = static_cast<std::size_t>(cols);
     std::vector<float> decoded(count);
     std::vector<std::int32_t> numbers(count);
     std::vector<GridPoint> points(count);
-    const ConstPackedRows packed{codes, scales, zeros};
+    const ConstPackedRows packed = planes;
     format.decodeRows(packed, cols, decoded);
     format.inspectRow(packed, cols, numbers, points);
     const std::int64_t size = format.desc().blockSize > 0 ? std::min(format.desc().blockSize, cols) : cols;

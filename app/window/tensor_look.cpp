@@ -26,14 +26,16 @@ public:
         out.m_codes.resize(layout.codeBytes);
         out.m_scales.resize(layout.scaleBytes);
         out.m_zeros.resize(layout.zeroBytes);
+        out.m_shared.resize(layout.sharedBytes);
         out.numbers.resize(static_cast<std::size_t>(cols));
         out.points.resize(static_cast<std::size_t>(cols));
         return out;
     }
     Status encode(std::span<const float> row, ValueRange range)
     {
-        HALFTONE_CHECK(m_format->encodeRows(row, m_cols, range, {m_codes, m_scales, m_zeros}));
-        m_format->inspectRow({m_codes, m_scales, m_zeros}, m_cols, numbers, points);
+        const PackedRows planes{m_codes, m_scales, m_zeros, m_shared};
+        HALFTONE_CHECK(m_format->encodeRows(row, m_cols, range, planes));
+        m_format->inspectRow(planes, m_cols, numbers, points);
         return Ok{};
     }
     std::vector<std::int32_t> numbers;
@@ -43,7 +45,7 @@ private:
     RowEncoder(const BlockFormat& format, std::int64_t cols) : m_format(&format), m_cols(cols) {}
     const BlockFormat* m_format;
     std::int64_t m_cols;
-    std::vector<std::byte> m_codes, m_scales;
+    std::vector<std::byte> m_codes, m_scales, m_shared;
     std::vector<std::uint8_t> m_zeros;
 };
 
@@ -59,6 +61,7 @@ Result<TensorLook> lookAt(const WeightSet& weights, const WeightInfo& info, cons
     if (look.values == 0) return Error(Errc::InvalidArgument, "it holds no values").in("tensor " + info.name);
     const std::int64_t wanted = std::clamp<std::int64_t>(mostValues / cols, 1, rows);
     std::vector<float> all;
+    ValueRange range;
     for (std::int64_t k = 0; k < wanted; ++k) {
         const std::int64_t row = k * rows / wanted; // spread over the whole weight, whatever its height
         HALFTONE_TRY(part, weights.loadRows(info, row, row + 1, DType::F32, cpuDevice(), {}));
@@ -72,6 +75,7 @@ Result<TensorLook> lookAt(const WeightSet& weights, const WeightInfo& info, cons
         look.rowIndex.push_back(static_cast<double>(row));
         look.rowMax.push_back(most);
         look.rowRms.push_back(std::sqrt(sum / static_cast<double>(cols)));
+        range.merge(rangeOfRow(values));
         all.insert(all.end(), values.begin(), values.end());
     }
     weights.release(info);
@@ -106,7 +110,7 @@ Result<TensorLook> lookAt(const WeightSet& weights, const WeightInfo& info, cons
         std::int32_t zeroPoint = 0;
         for (std::int64_t r = 0; r < wanted; ++r) {
             const std::span<const float> row(all.data() + r * cols, static_cast<std::size_t>(cols));
-            if (auto done = encoder.encode(row, {low, high}); !done)
+            if (auto done = encoder.encode(row, range); !done)
                 return weights.placed(info, std::move(done).error());
             for (std::size_t i = 0; i < row.size(); ++i) {
                 const GridPoint point = encoder.points[i];
@@ -131,7 +135,7 @@ Result<TensorLook> lookAt(const WeightSet& weights, const WeightInfo& info, cons
         look.zeroShare = static_cast<double>(zeros) / total;
         look.codeBits = format->payloadBits();
         for (const float value : format->codeValues(zeroPoint))
-            look.codes.push_back(static_cast<double>(value) + zeroPoint);
+            if (std::isfinite(value)) look.codes.push_back(static_cast<double>(value) + zeroPoint);
         std::sort(look.codes.begin(), look.codes.end());
         if (places.empty() || look.codes.empty()) return look;
         first = look.codes.front() - 0.5;

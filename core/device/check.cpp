@@ -47,8 +47,15 @@ Status planes(const PackedTensor& packed, bool write)
     HALFTONE_CHECK(plane(packed.codes, layout.codeBytes, "code"));
     HALFTONE_CHECK(plane(packed.scales, layout.scaleBytes, "scale"));
     HALFTONE_CHECK(plane(packed.zeros, layout.zeroBytes, "zero-point"));
-    for (const Tensor* t : {&packed.codes, &packed.scales, &packed.zeros})
-        if (write && !t->empty()) HALFTONE_CHECK(writable(*t, "packed output"));
+    if (packed.firstRow < 0) return invalid(fmt::format("packed rows from {} on", packed.firstRow));
+    // The plane is that of all rows, of which these may be some.
+    const auto need = packed.format->layout(packed.firstRow + packed.logical[0], packed.logical[1]);
+    const std::uint64_t have = packed.shared.empty() ? 0 : packed.shared.byteSize();
+    if (!need || have < need->sharedBytes)
+        return invalid(fmt::format("the plane that all rows share has {} bytes, too few for rows {}..{}",
+                                   have, packed.firstRow, packed.firstRow + packed.logical[0]));
+    for (Tensor PackedTensor::*plane : kPlanes)
+        if (write && !(packed.*plane).empty()) HALFTONE_CHECK(writable(packed.*plane, "packed output"));
     return Ok{};
 }
 

@@ -107,6 +107,10 @@ Result<PackedTensor> makePacked(Device& device, const BlockFormat& format, const
         HALFTONE_TRY(zeros, plane(layout.zeroBytes, layout.zeroRowBytes));
         packed.zeros = zeros;
     }
+    if (layout.sharedBytes > 0) {
+        HALFTONE_TRY(shared, plane(layout.sharedBytes, 0));
+        packed.shared = shared;
+    }
     return packed;
 }
 

@@ -24,13 +24,21 @@ enum class OpId : std::uint16_t {
 HALFTONE_API std::string_view nameOf(OpId op);
 HALFTONE_API std::vector<OpId> allOps();
 
-/// A quantized matrix on one device. Planar formats use all three planes; interleaved ones `codes` only.
-/// codes U8 [rows, codeRowBytes], scales U8 (raw bytes of the scale type), zeros U8.
+/// A quantized matrix on one device. Planar formats use all planes that they have; interleaved ones `codes`
+/// only. codes U8 [rows, codeRowBytes], scales U8 (raw bytes of the scale type), zeros U8, shared U8 (F32
+/// values).
 struct PackedTensor {
     const BlockFormat* format = nullptr;
     Shape logical; ///< [rows, cols]
-    Tensor codes, scales, zeros;
+    Tensor codes, scales, zeros, shared;
+    /// Where these rows lie in the matrix that `shared` belongs to.
+    std::int64_t firstRow = 0;
 };
+/// All planes, for loops; a format lacks some of them.
+inline constexpr Tensor PackedTensor::*kPlanes[]{&PackedTensor::codes, &PackedTensor::scales,
+                                                 &PackedTensor::zeros, &PackedTensor::shared};
+/// Rows [begin, end), in the same memory.
+HALFTONE_API PackedTensor rowsOf(const PackedTensor& packed, std::int64_t begin, std::int64_t end);
 /// The planes as spans; the host must be able to address them (and write them, in the first form).
 HALFTONE_API PackedRows planesOf(PackedTensor& packed);
 HALFTONE_API ConstPackedRows planesOf(const PackedTensor& packed);

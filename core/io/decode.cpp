@@ -75,18 +75,6 @@ Result<Tensor> inChunks(const RowRange& range, std::int64_t cols, Device& device
 
 bool isHostDevice(const Device& device) { return &device == &cpuDevice() || &device == &referenceDevice(); }
 
-PackedTensor rowsOfPacked(const PackedTensor& packed, std::int64_t begin, std::int64_t end)
-{
-    PackedTensor part;
-    part.format = packed.format;
-    part.logical = {end - begin, packed.logical.cols()};
-    part.codes = packed.codes.rows(begin, end);
-    const bool whole = packed.format->desc().blockSize == FormatDesc::kWholeTensor;
-    if (!packed.scales.empty()) part.scales = whole ? packed.scales : packed.scales.rows(begin, end);
-    if (!packed.zeros.empty()) part.zeros = whole ? packed.zeros : packed.zeros.rows(begin, end);
-    return part;
-}
-
 Result<Tensor> decodePlainRows(const Tensor& source, const RowRange& range, Device& device,
                                std::stop_token stop)
 {
@@ -114,7 +102,7 @@ Result<Tensor> decodePackedRows(const PackedTensor& source, const RowRange& rang
     Device& cpu = isHostDevice(device) ? device : cpuDevice();
     return inChunks(range, source.logical.cols(), device, stop,
                     [&](std::int64_t b, std::int64_t e, Tensor& out, Stream& stream) -> Status {
-                        const PackedTensor in = rowsOfPacked(source, b, e);
+                        const PackedTensor in = rowsOf(source, b, e);
                         if (range.want == DType::F32) return cpu.run(DequantizeBlocksOp{in, out}, stream);
                         HALFTONE_TRY(floats, makeTensor(cpu, DType::F32, out.shape()));
                         HALFTONE_CHECK(cpu.run(DequantizeBlocksOp{in, floats}, stream));

@@ -26,7 +26,4 @@ Result<Tensor> decodePackedRows(const PackedTensor& source, const RowRange& rang
 /// True for the devices whose memory is the host's.
 bool isHostDevice(const Device& device);
 
-/// The planes of some rows; shares the memory.
-PackedTensor rowsOfPacked(const PackedTensor& packed, std::int64_t begin, std::int64_t end);
-
 } // namespace halftone

@@ -17,21 +17,6 @@ namespace {
 constexpr std::int64_t kPieceElements = std::int64_t{1} << 22;
 constexpr double kPieceFlops = 7;
 
-std::size_t bytesPerRow(const Tensor& plane, std::int64_t rows)
-{
-    return plane.empty() || rows == 0
-               ? 0
-               : static_cast<std::size_t>(plane.byteSize() / static_cast<std::uint64_t>(rows));
-}
-
-Tensor planeRows(const Tensor& plane, std::int64_t rows, std::int64_t begin, std::int64_t end)
-{
-    if (plane.empty()) return plane;
-    const std::size_t width = bytesPerRow(plane, rows);
-    return Tensor(plane.storage(), DType::U8, Shape{end - begin, static_cast<std::int64_t>(width)},
-                  plane.byteOffset() + static_cast<std::size_t>(begin) * width);
-}
-
 } // namespace
 
 TableSchema weightTableSchema()
@@ -108,14 +93,7 @@ Result<PackedTensor> packedRows(const PackedTensor& packed, std::int64_t begin, 
     if (begin < 0 || begin > end || end > rows)
         return Error(Errc::Internal,
                      fmt::format("rows {}..{} of a packed matrix of {} rows", begin, end, rows));
-    PackedTensor part = packed;
-    part.logical = Shape{end - begin, packed.logical.cols()};
-    part.codes = planeRows(packed.codes, rows, begin, end);
-    if (packed.format->desc().blockSize != FormatDesc::kWholeTensor) {
-        part.scales = planeRows(packed.scales, rows, begin, end);
-        part.zeros = planeRows(packed.zeros, rows, begin, end);
-    }
-    return part;
+    return rowsOf(packed, begin, end);
 }
 
 std::int64_t rowsPerPiece(std::int64_t cols)
@@ -126,8 +104,8 @@ std::int64_t rowsPerPiece(std::int64_t cols)
 Status quantizeBlocks(const Tensor& matrix, PackedTensor& packed, JobContext& ctx)
 {
     const std::int64_t rows = matrix.shape().rows();
-    // Rows are independent of each other unless they share the tensor's one scale.
-    const bool shared = packed.format->desc().blockSize == FormatDesc::kWholeTensor;
+    // Rows are independent of each other unless they share something.
+    const bool shared = packed.format->desc().needsWholeTensor();
     // Searched formats take as much time for fewer rows.
     const double slowdown = std::max(1.0, packed.format->encodeFlops() / kPieceFlops);
     const auto searched =

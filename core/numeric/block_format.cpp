@@ -2,7 +2,10 @@
 #include "core/numeric/block_format.h"
 
 #include "core/base/checked.h"
+#include "core/numeric/double_quant.h"
 
+#include <algorithm>
+#include <cmath>
 #include <fmt/core.h>
 
 namespace halftone {
@@ -24,7 +27,7 @@ PackedRows rowsOf(const PackedRows& all, const PackedLayout& layout, std::int64_
 {
     return {part(all.codes, layout.codeRowBytes, begin, end),
             part(all.scales, layout.scaleRowBytes, begin, end),
-            part(all.zeros, layout.zeroRowBytes, begin, end)};
+            part(all.zeros, layout.zeroRowBytes, begin, end), all.shared, all.firstRow + begin};
 }
 
 ConstPackedRows rowsOf(const ConstPackedRows& all, const PackedLayout& layout, std::int64_t begin,
@@ -32,7 +35,39 @@ ConstPackedRows rowsOf(const ConstPackedRows& all, const PackedLayout& layout, s
 {
     return {part(all.codes, layout.codeRowBytes, begin, end),
             part(all.scales, layout.scaleRowBytes, begin, end),
-            part(all.zeros, layout.zeroRowBytes, begin, end)};
+            part(all.zeros, layout.zeroRowBytes, begin, end), all.shared, all.firstRow + begin};
+}
+
+void ValueRange::merge(const ValueRange& next)
+{
+    if (next.count == 0) return;
+    min = count == 0 ? next.min : std::min(min, next.min);
+    max = count == 0 ? next.max : std::max(max, next.max);
+    magnitude += next.magnitude;
+    count += next.count;
+}
+
+ValueRange rangeOfRow(std::span<const float> row)
+{
+    if (row.empty()) return {};
+    ValueRange r{row[0], row[0], 0, static_cast<std::int64_t>(row.size())};
+    for (const float x : row) {
+        r.min = std::min(r.min, x);
+        r.max = std::max(r.max, x);
+        r.magnitude += static_cast<double>(std::fabs(x));
+    }
+    return r;
+}
+
+void groupPeaksOf(const FormatDesc& desc, std::span<const float> row, std::span<float> peaks)
+{
+    const std::size_t size = desc.blockSize > 0 ? static_cast<std::size_t>(desc.blockSize) : row.size();
+    for (std::size_t begin = 0, group = 0; begin < row.size(); begin += size, ++group) {
+        float peak = 0;
+        for (const float x : row.subspan(begin, std::min(size, row.size() - begin)))
+            peak = std::max(peak, std::fabs(x));
+        peaks[group] = peak;
+    }
 }
 
 Result<PackedLayout> BlockFormat::layout(std::int64_t rows, std::int64_t cols) const
@@ -74,13 +109,22 @@ Result<PackedLayout> BlockFormat::layout(std::int64_t rows, std::int64_t cols) c
         zeros = d.zeroPoint ? 1 : 0;
     }
     if (!codes || !scales || !zeros) return tooBig();
-    const auto sum = checkedAdd(*codes, *scales);
-    if (!sum || !checkedAdd(*sum, *zeros)) return tooBig();
+    const auto groups = checkedMul(rows, l.groupsPerRow);
+    std::optional<std::int64_t> shared = 0;
+    if (d.shared == FormatDesc::Shared::TensorScale) shared = sizeof(float);
+    if (d.shared == FormatDesc::Shared::NestedScales)
+        shared = groups ? checkedMul<std::int64_t>(nestedCount(*groups), sizeof(float)) : std::nullopt;
+    auto sum = checkedAdd(*codes, *scales);
+    if (sum) sum = checkedAdd(*sum, *zeros);
+    if (!sum || !shared || !checkedAdd(*sum, *shared)) return tooBig();
     l.codeBytes = static_cast<std::uint64_t>(*codes);
     l.scaleBytes = static_cast<std::uint64_t>(*scales);
     l.zeroBytes = static_cast<std::uint64_t>(*zeros);
+    l.sharedBytes = static_cast<std::uint64_t>(*shared);
     return l;
 }
+
+void BlockFormat::encodeShared(const ValueRange&, std::span<const float>, std::span<std::byte>) const {}
 
 Status BlockFormat::encodeRows(std::span<const float> in, std::int64_t cols, ValueRange range,
                                PackedRows out) const
@@ -89,6 +133,14 @@ Status BlockFormat::encodeRows(std::span<const float> in, std::int64_t cols, Val
     const auto width = static_cast<std::size_t>(cols);
     const auto rows = static_cast<std::int64_t>(in.size() / width);
     HALFTONE_TRY(sizes, layout(rows, cols));
+    if (desc().shared != FormatDesc::Shared::None) {
+        const auto groups = static_cast<std::size_t>(sizes.groupsPerRow);
+        std::vector<float> peaks(static_cast<std::size_t>(rows) * groups);
+        for (std::size_t row = 0; row < static_cast<std::size_t>(rows); ++row)
+            groupPeaksOf(desc(), in.subspan(row * width, width),
+                         std::span(peaks).subspan(row * groups, groups));
+        encodeShared(range, peaks, out.shared);
+    }
     for (std::int64_t row = 0; row < rows; ++row)
         HALFTONE_CHECK(encodeRow(in.subspan(static_cast<std::size_t>(row) * width, width), row, range,
                                  rowsOf(out, sizes, row, row + 1)));
@@ -120,8 +172,9 @@ double BlockFormat::bitsPerWeight() const
     if (d.layout == FormatDesc::Layout::Interleaved)
         return 8.0 * d.blockBytes / static_cast<double>(d.blockSize);
     if (d.blockSize <= 0) return d.bits;
-    const std::int64_t side = 8 * bytesOfScale(d.scale) + (d.zeroPoint ? 8 : 0);
-    return d.bits + static_cast<double>(side) / static_cast<double>(d.blockSize);
+    double side = static_cast<double>(8 * bytesOfScale(d.scale) + (d.zeroPoint ? 8 : 0));
+    if (d.shared == FormatDesc::Shared::NestedScales) side += 8.0 * sizeof(float) / kNestedBlock;
+    return d.bits + side / static_cast<double>(d.blockSize);
 }
 
 } // namespace halftone

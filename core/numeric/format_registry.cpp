@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/numeric/block_format.h"
+#include "core/numeric/element_format.h"
 #include "core/numeric/gguf_formats.h"
 #include "core/numeric/int_grid_format.h"
 
@@ -19,19 +20,23 @@ class Registry {
 public:
     Registry() : m_blocks(makeGgufFormats()) {}
     const std::vector<std::unique_ptr<const BlockFormat>>& blocks() const { return m_blocks; }
-    const BlockFormat* grid(int bits, GridRule rule, std::int64_t blockSize, ScaleType scale)
+    /// The one of this name that was made first.
+    const BlockFormat* keep(std::unique_ptr<const BlockFormat> made)
     {
-        auto made = std::make_unique<IntGridFormat>(bits, rule, blockSize, scale);
         const std::lock_guard lock(m_mutex);
-        auto& slot = m_grids[made->name()];
+        auto& slot = m_planar[made->name()];
         if (slot == nullptr) slot = std::move(made);
         return slot.get();
+    }
+    const BlockFormat* grid(int bits, GridRule rule, std::int64_t blockSize, ScaleType scale)
+    {
+        return keep(std::make_unique<IntGridFormat>(bits, rule, blockSize, scale));
     }
 
 private:
     std::vector<std::unique_ptr<const BlockFormat>> m_blocks;
-    std::mutex m_mutex; ///< guards m_grids
-    std::map<std::string, std::unique_ptr<const BlockFormat>> m_grids;
+    std::mutex m_mutex; ///< guards m_planar
+    std::map<std::string, std::unique_ptr<const BlockFormat>> m_planar;
 };
 
 Registry& registry()
@@ -70,11 +75,14 @@ Error unknownFormat(std::string_view name, std::string_view why)
     std::string known;
     for (const auto& block : registry().blocks())
         known += block->name() + ", ";
-    return {
-        Errc::InvalidArgument,
-        fmt::format("format '{}': {}; known are {}and int<bits>[a|f].<t|c|gN>.<f32|f16|bf16>, for example "
-                    "int4.g128.f16",
-                    name, why, known)};
+    std::string heads;
+    for (const FormatHead& head : formatHeads())
+        heads += fmt::format("{}{}.{}.{}", heads.empty() ? "" : ", ", head.name, groupName(head.usualBlock),
+                             head.tails.front());
+    return {Errc::InvalidArgument,
+            fmt::format("format '{}': {}; known are {}int<bits>[a|f].<t|c|gN>.<f32|f16|bf16>, for example "
+                        "int4.g128.f16, and in other groups as well {}",
+                        name, why, known, heads)};
 }
 
 } // namespace
@@ -83,6 +91,8 @@ Result<const BlockFormat*> intGridFormat(int bits, GridRule rule, std::int64_t b
 {
     if (bits < 2 || bits > 8)
         return Error(Errc::InvalidArgument, fmt::format("{} bits: an integer grid has 2 to 8", bits));
+    if (scale > ScaleType::BF16)
+        return Error(Errc::InvalidArgument, "an integer grid has scales in f32, f16 or bf16");
     if (blockSize <= 0 && blockSize != FormatDesc::kWholeRow && blockSize != FormatDesc::kWholeTensor)
         return Error(Errc::InvalidArgument, fmt::format("group size {} must be at least 1", blockSize));
     return registry().grid(bits, rule, blockSize, scale);
@@ -92,11 +102,20 @@ Result<const BlockFormat*> formatNamed(std::string_view name)
 {
     for (const auto& block : registry().blocks())
         if (block->name() == name) return block.get();
-    if (!name.starts_with("int")) return unknownFormat(name, "no such format");
     const auto first = name.find('.');
     const auto second = first == std::string_view::npos ? first : name.find('.', first + 1);
-    if (second == std::string_view::npos) return unknownFormat(name, "group or scale type is missing");
-    auto head = name.substr(3, first - 3);
+    if (second == std::string_view::npos) return unknownFormat(name, "group or scales are missing");
+    const auto group = name.substr(first + 1, second - first - 1);
+    const auto blockSize = blockSizeNamed(group);
+    if (!blockSize) return unknownFormat(name, fmt::format("group '{}' must be t, c or g1, g2, ...", group));
+    auto head = name.substr(0, first);
+    const auto tail = name.substr(second + 1);
+    if (!head.starts_with("int")) {
+        auto made = elementFormatNamed(head, *blockSize, tail);
+        if (!made) return unknownFormat(name, made.error().line());
+        return registry().keep(std::move(*made));
+    }
+    head.remove_prefix(3);
     GridRule rule = GridRule::SymRestricted;
     if (head.ends_with('a') || head.ends_with('f')) {
         rule = head.back() == 'a' ? GridRule::Asym : GridRule::SymFull;
@@ -105,13 +124,8 @@ Result<const BlockFormat*> formatNamed(std::string_view name)
     const auto bits = plainNumber(head);
     if (!bits || *bits < 2 || *bits > 8)
         return unknownFormat(name, fmt::format("bits '{}' must be 2 to 8", head));
-    const auto group = name.substr(first + 1, second - first - 1);
-    const auto blockSize = blockSizeNamed(group);
-    if (!blockSize) return unknownFormat(name, fmt::format("group '{}' must be t, c or g1, g2, ...", group));
-    const auto scale = scaleTypeNamed(name.substr(second + 1));
-    if (!scale)
-        return unknownFormat(
-            name, fmt::format("scale type '{}' must be f32, f16 or bf16", name.substr(second + 1)));
+    const auto scale = scaleTypeNamed(tail);
+    if (!scale) return unknownFormat(name, fmt::format("scale type '{}' must be f32, f16 or bf16", tail));
     return intGridFormat(static_cast<int>(*bits), rule, *blockSize, *scale);
 }
 
@@ -132,6 +146,8 @@ std::vector<const BlockFormat*> listedFormats()
             for (const std::int64_t size : {std::int64_t{32}, std::int64_t{64}, std::int64_t{128},
                                             FormatDesc::kWholeRow, FormatDesc::kWholeTensor})
                 list.push_back(registry().grid(bits, rule, size, ScaleType::F16));
+    for (const std::string& name : usualElementFormats())
+        if (const auto format = formatNamed(name)) list.push_back(*format);
     return list;
 }
 

@@ -17,10 +17,20 @@ enum class GridRule : std::uint8_t {
     Asym           ///< s = (max - min) / (2^b - 1), min <= 0 <= max forced, integer zero point
 };
 
-/// Type in which the scale of a group is stored.
-enum class ScaleType : std::uint8_t { F32, F16, BF16 };
+/// Type in which the scale of a group is stored. Integer grids use the first three.
+enum class ScaleType : std::uint8_t {
+    F32,
+    F16,
+    BF16,
+    E8M0,    ///< a power of two (OCP MX)
+    E4M3,    ///< under a scale of the whole tensor (NVFP4)
+    Dynamic8 ///< a code of its own, under scales of runs of groups (double quantization)
+};
 
-HALFTONE_HD std::int64_t bytesOfScale(ScaleType type) { return type == ScaleType::F32 ? 4 : 2; }
+HALFTONE_HD std::int64_t bytesOfScale(ScaleType type)
+{
+    return type == ScaleType::F32 ? 4 : type == ScaleType::F16 || type == ScaleType::BF16 ? 2 : 1;
+}
 
 /// Scale (already rounded to its stored type) and zero point of one group.
 /// value = (code - zero) * scale with codes in [lowCode, highCode] of the rule.

@@ -1,104 +1,17 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/numeric/int_grid_format.h"
 
+#include "core/numeric/bit_stream.h"
 #include "core/numeric/encode_errors.h"
+#include "core/numeric/planar_rows.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <cstring>
 #include <fmt/core.h>
 
 namespace halftone {
 
-static_assert(std::endian::native == std::endian::little, "packed planes are little-endian");
-
 namespace {
-
-const char* typeName(ScaleType type)
-{
-    return type == ScaleType::F32 ? "F32" : type == ScaleType::F16 ? "F16" : "BF16";
-}
-
-void storeScale(std::byte* at, float scale, ScaleType type)
-{
-    if (type == ScaleType::F32) {
-        std::memcpy(at, &scale, sizeof scale);
-        return;
-    }
-    const std::uint16_t bits = type == ScaleType::F16 ? floatToHalf(scale) : floatToBfloat(scale);
-    std::memcpy(at, &bits, sizeof bits);
-}
-
-float loadScale(const std::byte* at, ScaleType type)
-{
-    if (type == ScaleType::F32) {
-        float scale;
-        std::memcpy(&scale, at, sizeof scale);
-        return scale;
-    }
-    std::uint16_t bits;
-    std::memcpy(&bits, at, sizeof bits);
-    return type == ScaleType::F16 ? halfToFloat(bits) : bfloatToFloat(bits);
-}
-
-// The bit stream of one row, written in whole 32-bit words.
-class BitWriter {
-public:
-    explicit BitWriter(std::byte* out) : m_out(out) {}
-    void put(std::uint32_t value, int bits)
-    {
-        m_pending |= static_cast<std::uint64_t>(value) << m_count;
-        m_count += bits;
-        if (m_count >= 32) flushWord();
-    }
-    void finish()
-    {
-        if (m_count > 0) flushWord();
-    }
-
-private:
-    void flushWord()
-    {
-        const auto word = static_cast<std::uint32_t>(m_pending);
-        std::memcpy(m_out, &word, sizeof word);
-        m_out += sizeof word;
-        m_pending >>= 32;
-        m_count -= 32;
-    }
-    std::byte* m_out;
-    std::uint64_t m_pending = 0;
-    int m_count = 0;
-};
-
-class BitReader {
-public:
-    explicit BitReader(const std::byte* in) : m_in(in) {}
-    std::uint32_t get(int bits)
-    {
-        if (m_count < bits) {
-            std::uint32_t word;
-            std::memcpy(&word, m_in, sizeof word);
-            m_in += sizeof word;
-            m_pending |= static_cast<std::uint64_t>(word) << m_count;
-            m_count += 32;
-        }
-        const auto value = static_cast<std::uint32_t>(m_pending) & ((1u << bits) - 1u);
-        m_pending >>= bits;
-        m_count -= bits;
-        return value;
-    }
-
-private:
-    const std::byte* m_in;
-    std::uint64_t m_pending = 0;
-    int m_count = 0;
-};
-
-std::size_t groupSize(const FormatDesc& desc, std::size_t cols)
-{
-    return desc.blockSize > 0 ? std::min(static_cast<std::size_t>(desc.blockSize), cols) : cols;
-}
 
 // Signed codes are stored with this added.
 std::int32_t codeBias(const FormatDesc& desc)
@@ -111,11 +24,8 @@ std::string titleOf(const FormatDesc& d)
     const char* rule = d.rule == GridRule::SymRestricted ? "symmetric"
                        : d.rule == GridRule::SymFull     ? "symmetric full range"
                                                          : "asymmetric";
-    const std::string block = d.blockSize == FormatDesc::kWholeTensor ? "one scale a tensor"
-                              : d.blockSize == FormatDesc::kWholeRow
-                                  ? "one scale a row"
-                                  : fmt::format("groups of {}", d.blockSize);
-    return fmt::format("INT{}, {}, {}, {} scales", d.bits, rule, block, typeName(d.scale));
+    return fmt::format("INT{}, {}, {}, {} scales", d.bits, rule, groupTitle(d.blockSize),
+                       scaleTypeTitle(d.scale));
 }
 
 } // namespace
@@ -123,11 +33,7 @@ std::string titleOf(const FormatDesc& d)
 std::string intGridName(const FormatDesc& d)
 {
     const char* rule = d.rule == GridRule::SymRestricted ? "" : d.rule == GridRule::SymFull ? "f" : "a";
-    const std::string block = d.blockSize == FormatDesc::kWholeTensor ? "t"
-                              : d.blockSize == FormatDesc::kWholeRow  ? "c"
-                                                                      : fmt::format("g{}", d.blockSize);
-    const char* scale = d.scale == ScaleType::F32 ? "f32" : d.scale == ScaleType::F16 ? "f16" : "bf16";
-    return fmt::format("int{}{}.{}.{}", d.bits, rule, block, scale);
+    return fmt::format("int{}{}.{}.{}", d.bits, rule, groupName(d.blockSize), scaleTypeName(d.scale));
 }
 
 IntGridFormat::IntGridFormat(int bits, GridRule rule, std::int64_t blockSize, ScaleType scale)
@@ -172,7 +78,7 @@ Status IntGridFormat::encodeRow(std::span<const float> in, std::int64_t row, Val
             const GridPoint exact = gridOf(min, max, m_desc.rule, bits, ScaleType::F32);
             return scaleOverflowError(
                 row, static_cast<std::int64_t>(begin), static_cast<std::int64_t>(begin + values.size()),
-                "scale", exact.scale, typeName(m_desc.scale),
+                "scale", exact.scale, scaleTypeTitle(m_desc.scale),
                 m_desc.scale == ScaleType::F16 ? "choose bf16 or f32 scales" : "choose f32 scales");
         }
         storeScale(out.scales.data() + group * static_cast<std::size_t>(bytesOfScale(m_desc.scale)), g.scale,

@@ -172,6 +172,12 @@ private:
             return Error(Errc::InvalidArgument,
                          fmt::format("gguf can't hold {}: choose format=q4_0 or q8_0, or write .safetensors",
                                      format.name()));
+        if (m_container == Container::Safetensors && planar &&
+            format.desc().family != FormatDesc::Family::IntGrid)
+            return Error(
+                Errc::InvalidArgument,
+                fmt::format("safetensors can't hold {} yet: choose format=int, or only measure its errors",
+                            format.name()));
         if (m_container == Container::Safetensors && !planar)
             return Error(
                 Errc::InvalidArgument,

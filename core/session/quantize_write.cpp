@@ -138,21 +138,25 @@ Status copy(CheckpointWriter& writer, const PlannedOutput& output, const Checkpo
 std::string HostPlanes::hash() const
 {
     Hasher hasher;
-    hasher.add(bytesOfPlane(packed.codes));
-    hasher.add(bytesOfPlane(packed.scales));
-    hasher.add(bytesOfPlane(packed.zeros));
+    for (Tensor PackedTensor::*plane : kPlanes)
+        hasher.add(bytesOfPlane(packed.*plane));
     return hasher.hex();
 }
 
 Result<HostPlanes> hostPlanes(const PackedTensor& packed, const PlannedOutput& output, JobContext& ctx)
 {
     HostPlanes out{packed};
-    for (Tensor PackedTensor::*plane : {&PackedTensor::codes, &PackedTensor::scales, &PackedTensor::zeros}) {
+    for (Tensor PackedTensor::*plane : kPlanes) {
         HALFTONE_TRY(host, toHost(packed.*plane, ctx));
         out.packed.*plane = std::move(host);
     }
     HALFTONE_TRY(order, orderOf(output, packed.logical.rows()));
     if (order.empty()) return out;
+    if (packed.format->desc().shared == FormatDesc::Shared::NestedScales)
+        return Error(Errc::Unsupported,
+                     fmt::format("{}: rows whose scales are quantized together can't be moved: "
+                                 "choose f32 scales",
+                                 packed.format->name()));
     HALFTONE_TRY(codes, movedPlane(out.packed.codes, order));
     out.packed.codes = std::move(codes);
     if (packed.format->desc().blockSize == FormatDesc::kWholeTensor) return out;

@@ -122,14 +122,7 @@ Result<bool> hasConstantCodes(const WeightSlice& slice, JobContext& ctx)
     for (std::int64_t r = 0; r < rows; ++r) {
         HALFTONE_CHECK(ctx.checkpoint());
         HALFTONE_TRY(row, packedRows(packed, r, r + 1));
-        const auto plane = [](const Tensor& t) {
-            return t.empty() ? std::span<const std::byte>() : t.bytes();
-        };
-        const auto zeros = plane(row.zeros);
-        const ConstPackedRows in{plane(row.codes),
-                                 plane(row.scales),
-                                 {reinterpret_cast<const std::uint8_t*>(zeros.data()), zeros.size()}};
-        info.format->inspectRow(in, info.shape.cols(), codes, points);
+        info.format->inspectRow(planesOf(std::as_const(row)), info.shape.cols(), codes, points);
         for (const std::int32_t c : codes) {
             if (!first && c != code) return false;
             first = false;

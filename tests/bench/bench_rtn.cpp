@@ -43,8 +43,8 @@ template <class Op> double timeOf(Device& device, int repeats, const Op& op, Sta
 std::string hashOf(const PackedTensor& packed)
 {
     Hasher hasher;
-    for (const Tensor* plane : {&packed.codes, &packed.scales, &packed.zeros})
-        if (!plane->empty()) hasher.add(plane->bytes());
+    for (Tensor PackedTensor::*plane : kPlanes)
+        if (!(packed.*plane).empty()) hasher.add((packed.*plane).bytes());
     return hasher.hex();
 }
 
@@ -54,15 +54,15 @@ Status benchRtn(const Options& options)
 {
     const std::int64_t rows = options.elements / kCols;
     say("RTN: GB/s of bytes read and written, and the part of a copy's speed on the same threads");
-    say(fmt::format("{:<16} {:>5} {:>8} {:>9} {:>9} {:>7}", "format", "from", "threads", "GB/s", "copy",
+    say(fmt::format("{:<20} {:>5} {:>8} {:>9} {:>9} {:>7}", "format", "from", "threads", "GB/s", "copy",
                     "ratio"));
     for (const DType dtype : {DType::BF16, DType::F16, DType::F32}) {
         HALFTONE_TRY(in, weights(dtype, rows, kCols));
         for (const BlockFormat* format : formats(options)) {
             HALFTONE_TRY(packed, makePacked(cpuDevice(), *format, in.shape()));
             HALFTONE_TRY(layout, format->layout(rows, kCols));
-            // One scale a tensor needs the range of all before the first code: the input is read twice.
-            const double reads = format->desc().blockSize == FormatDesc::kWholeTensor ? 2 : 1;
+            // The range of all values before the first code: the input is read twice.
+            const double reads = format->desc().needsWholeTensor() ? 2 : 1;
             for (const int threads : options.threads) {
                 setThreadCount(threads);
                 Status status = Ok{};
@@ -74,7 +74,7 @@ Status benchRtn(const Options& options)
                 const double speed =
                     (reads * static_cast<double>(in.byteSize()) + static_cast<double>(layout.total())) /
                     seconds;
-                say(fmt::format("{:<16} {:>5} {:>8} {:>9.2f} {:>9.2f} {:>7.2f} {}", format->name(),
+                say(fmt::format("{:<20} {:>5} {:>8} {:>9.2f} {:>9.2f} {:>7.2f} {}", format->name(),
                                 nameOf(dtype), threads, speed / 1e9, copy / 1e9, speed / copy,
                                 options.bars ? judge(speed >= kBar * copy) : ""));
             }
@@ -101,7 +101,7 @@ Status benchDequantize(const Options& options)
                 timeOf(cpuDevice(), options.repeats, DequantizeBlocksOp{packed, out}, status);
             HALFTONE_CHECK(status);
             const double speed = static_cast<double>(out.byteSize() + layout.total()) / seconds;
-            say(fmt::format("{:<16} {:>8} {:>9.2f} {:>9.2f} {:>7.2f}", format->name(), threads, speed / 1e9,
+            say(fmt::format("{:<20} {:>8} {:>9.2f} {:>9.2f} {:>7.2f}", format->name(), threads, speed / 1e9,
                             copy / 1e9, speed / copy));
         }
     }
@@ -114,7 +114,7 @@ Status benchErrors(const Options& options)
     const std::int64_t rows = std::max<std::int64_t>(options.elements / kCols / 16, 1);
     say("Errors of packed weights: millions of values a second, against the plain reference on as many "
         "threads");
-    say(fmt::format("{:<16} {:>5} {:>8} {:>9} {:>9} {:>7}", "format", "from", "threads", "M/s", "plain",
+    say(fmt::format("{:<20} {:>5} {:>8} {:>9} {:>9} {:>7}", "format", "from", "threads", "M/s", "plain",
                     "ratio"));
     std::vector<ErrorStats> stats;
     for (const DType dtype : {DType::BF16, DType::F16, DType::F32}) {
@@ -130,7 +130,7 @@ Status benchErrors(const Options& options)
                 const double seconds = timeOf(cpuDevice(), options.repeats, op, status);
                 HALFTONE_CHECK(status);
                 const auto count = static_cast<double>(rows * kCols);
-                say(fmt::format("{:<16} {:>5} {:>8} {:>9.0f} {:>9.0f} {:>7.1f}", format->name(),
+                say(fmt::format("{:<20} {:>5} {:>8} {:>9.0f} {:>9.0f} {:>7.1f}", format->name(),
                                 nameOf(dtype), threads, count / seconds / 1e6, count / plain / 1e6,
                                 plain / seconds));
             }

@@ -161,6 +161,7 @@ Status quantizeCase(Device& device, DType dtype, const BlockFormat& format)
         HALFTONE_CHECK(runOn(device, QuantizeBlocksOp{far, got}));
         HALFTONE_CHECK(sameBytes(got.scales, want.scales, "scales"));
         HALFTONE_CHECK(sameBytes(got.zeros, want.zeros, "zeros"));
+        HALFTONE_CHECK(sameBytes(got.shared, want.shared, "shared"));
         HALFTONE_CHECK(sameBytes(got.codes, want.codes, "codes"));
     }
     return sameRefusal(device, dtype, format);
@@ -220,7 +221,9 @@ std::vector<Case> allCases()
     std::vector<const BlockFormat*> formats = listedFormats();
     for (const char* odd :
          {"int2a.g16.bf16", "int3.g48.f32", "int4.g8.f32", "int4a.g100.bf16", "int5.g1.f16", "int6f.g33.bf16",
-          "int7a.g256.f32", "int8.g512.bf16", "int8a.t.bf16", "int8.c.f32"})
+          "int7a.g256.f32", "int8.g512.bf16", "int8a.t.bf16", "int8.c.f32", "e4m3.g48.bf16", "e5m2.g7.f16",
+          "mxfp8_e4m3.g16.ct", "mxfp4.g64.ggml", "mxint6.g48.ct", "nvfp4.g32.up", "nf4.g128.f32",
+          "bnbfp4.g24.dq", "ternary.c.bf16"})
         if (const auto format = formatNamed(odd)) formats.push_back(*format);
     std::vector<Case> cases;
     for (const OpId op : allOps())
@@ -257,7 +260,7 @@ Result<Tensor> onDevice(Device& device, const Tensor& host)
 Result<PackedTensor> onDevice(Device& device, const PackedTensor& host)
 {
     PackedTensor far = host;
-    for (Tensor PackedTensor::*plane : {&PackedTensor::codes, &PackedTensor::scales, &PackedTensor::zeros}) {
+    for (Tensor PackedTensor::*plane : kPlanes) {
         if ((host.*plane).empty()) continue;
         HALFTONE_TRY(moved, onDevice(device, host.*plane));
         far.*plane = moved;

@@ -13,20 +13,17 @@ namespace halftone::test {
 struct Planes {
     std::vector<std::byte> codes, scales;
     std::vector<std::uint8_t> zeros;
+    std::vector<std::byte> shared;
     explicit Planes(const PackedLayout& layout)
-        : codes(layout.codeBytes), scales(layout.scaleBytes), zeros(layout.zeroBytes)
+        : codes(layout.codeBytes), scales(layout.scaleBytes), zeros(layout.zeroBytes),
+          shared(layout.sharedBytes)
     {
     }
-    PackedRows rows() { return {codes, scales, zeros}; }
+    PackedRows rows() { return {codes, scales, zeros, shared}; }
     friend bool operator==(const Planes&, const Planes&) = default;
 };
 
-inline ValueRange rangeOf(const std::vector<float>& values)
-{
-    if (values.empty()) return {};
-    const auto [low, high] = std::minmax_element(values.begin(), values.end());
-    return {*low, *high};
-}
+inline ValueRange rangeOf(const std::vector<float>& values) { return rangeOfRow(values); }
 
 inline Result<Planes> encode(const BlockFormat& format, const std::vector<float>& values, std::int64_t cols)
 {

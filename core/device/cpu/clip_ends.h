@@ -4,6 +4,7 @@
 #include "core/numeric/block_format.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace halftone::cpu {
@@ -19,6 +20,7 @@ inline ClipEnds codeEnds(const BlockFormat& format)
     const FormatDesc& d = format.desc();
     if (d.uniform) return {d.lowest - 0.5, d.highest + 0.5};
     auto values = format.codeValues(0);
+    std::erase_if(values, [](float value) { return !std::isfinite(value); });
     std::ranges::sort(values);
     const std::size_t last = values.size() - 1;
     return {values[0] - (values[1] - values[0]) * 0.5,

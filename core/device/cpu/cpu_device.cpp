@@ -66,7 +66,10 @@ private:
 };
 
 // The tensors an op touches, for the check that the host can address them.
-std::vector<const Tensor*> tensorsOf(const PackedTensor& p) { return {&p.codes, &p.scales, &p.zeros}; }
+std::vector<const Tensor*> tensorsOf(const PackedTensor& p)
+{
+    return {&p.codes, &p.scales, &p.zeros, &p.shared};
+}
 std::vector<const Tensor*> tensorsOf(const CopyOp& op) { return {&op.src, &op.dst}; }
 std::vector<const Tensor*> tensorsOf(const FillOp& op) { return {&op.dst}; }
 std::vector<const Tensor*> tensorsOf(const CastOp& op) { return {&op.src, &op.dst}; }

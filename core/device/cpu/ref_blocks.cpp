@@ -17,12 +17,18 @@ namespace {
 
 Error noMemory() { return {Errc::OutOfMemory, "no memory for the rows in work"}; }
 
-// Smallest and largest value of a matrix, for one scale a tensor. The order does not matter to either.
-Result<ValueRange> valueRange(const Tensor& in, std::int64_t rows, std::int64_t cols)
+// What a format that looks at the whole tensor needs: its range, and where scales are nested the peaks of all
+// groups. Sums are those of rows, added in order.
+Result<ValueRange> valueRange(const Tensor& in, const BlockFormat& format, const PackedLayout& layout,
+                              std::vector<float>& peaks)
 {
+    const std::int64_t rows = layout.rows, cols = layout.cols;
+    const auto groups = static_cast<std::size_t>(layout.groupsPerRow);
+    const bool nested = format.desc().shared == FormatDesc::Shared::NestedScales;
     std::vector<ValueRange> ranges;
     try {
         ranges.resize(static_cast<std::size_t>(rows));
+        if (nested) peaks.resize(static_cast<std::size_t>(rows) * groups);
     } catch (const std::bad_alloc&) {
         return noMemory();
     }
@@ -30,19 +36,14 @@ Result<ValueRange> valueRange(const Tensor& in, std::int64_t rows, std::int64_t 
         const auto values = floatRow(in, row, scratch);
         if (const auto bad = firstNonFinite(values))
             return notFiniteError(row, static_cast<std::int64_t>(*bad), values[*bad]);
-        ValueRange r{values[0], values[0]};
-        for (const float x : values) {
-            r.min = std::min(r.min, x);
-            r.max = std::max(r.max, x);
-        }
-        ranges[static_cast<std::size_t>(row)] = r;
+        const auto at = static_cast<std::size_t>(row);
+        ranges[at] = rangeOfRow(values);
+        if (nested) groupPeaksOf(format.desc(), values, std::span(peaks).subspan(at * groups, groups));
         return Ok{};
     }));
-    ValueRange all = ranges[0];
-    for (const ValueRange& r : ranges) {
-        all.min = std::min(all.min, r.min);
-        all.max = std::max(all.max, r.max);
-    }
+    ValueRange all;
+    for (const ValueRange& r : ranges)
+        all.merge(r);
     return all;
 }
 
@@ -69,13 +70,16 @@ Status referenceQuantizeBlocks(const QuantizeBlocksOp& op)
         clear(planes.codes);
         clear(planes.scales);
         clear(std::as_writable_bytes(planes.zeros));
+        format.encodeShared({}, {}, planes.shared);
         return Ok{};
     }
     const bool oneScale = format.desc().blockSize == FormatDesc::kWholeTensor;
     ValueRange range;
-    if (oneScale) {
-        HALFTONE_TRY(found, valueRange(op.in, rows, cols));
+    if (format.desc().needsWholeTensor()) {
+        std::vector<float> peaks;
+        HALFTONE_TRY(found, valueRange(op.in, format, layout, peaks));
         range = found;
+        format.encodeShared(range, peaks, planes.shared);
     }
     return tryRows(rows, cols, cols, [&](std::int64_t row, float* scratch) {
         PackedRows out = rowsOf(planes, layout, row, row + 1);

@@ -43,7 +43,7 @@ void TstBlockFormat::namesReadBack()
         QVERIFY(names.insert(format->name()).second);
         QVERIFY(titles.insert(format->title()).second);
     }
-    QVERIFY(names.size() >= 16 + 7 * 3 * 5);
+    QVERIFY(names.size() >= 16 + 7 * 3 * 5 + 30);
     const auto grid = formatNamed("int3a.g48.bf16");
     HALFTONE_VERIFY(grid);
     const FormatDesc& d = (*grid)->desc();
@@ -78,7 +78,19 @@ void TstBlockFormat::refusesNames_data()
                              "int4.g128.f16.x",
                              "int4af.g128.f16",
                              "int4b.g128.f16",
-                             "nf4"})
+                             "nf4",
+                             "nf4.g64",
+                             "nf4.g64.f16",
+                             "nf4.c.f32",
+                             "mxfp4.g32",
+                             "mxfp4.g32.nearest",
+                             "mxfp4.t.floor",
+                             "mxfp8.g32.floor",
+                             "nvfp4.g16.floor",
+                             "nvfp4.g0.up",
+                             "e4m3.g128.f8",
+                             "e8m0.g32.f32",
+                             "ternary.g128.dq"})
         QTest::newRow(name) << QString::fromLatin1(name);
 }
 
@@ -131,7 +143,7 @@ void TstBlockFormat::layouts_data()
     QTest::addColumn<QString>("name");
     QTest::addColumn<qint64>("rows");
     QTest::addColumn<qint64>("cols");
-    QTest::addColumn<QList<quint64>>("sizes"); // groups a row, bytes a code row, codes, scales, zeros
+    QTest::addColumn<QList<quint64>>("sizes"); // groups a row, bytes a code row, codes, scales, zeros, shared
     const auto row = [](const char* name, qint64 rows, qint64 cols, QList<quint64> sizes) {
         QTest::addRow("%s %lld x %lld", name, rows, cols)
             << QString::fromLatin1(name) << rows << cols << sizes;
@@ -147,6 +159,13 @@ void TstBlockFormat::layouts_data()
     row("int8a.t.f32", 7, 10, {1, 12, 84, 4, 1});
     row("int2.g64.f16", 0, 64, {1, 16, 0, 0, 0});
     row("int4.g32.f16", 5, 0, {0, 0, 0, 0, 0});
+    row("e4m3.c.f32", 3, 10, {1, 12, 36, 12, 0});
+    row("e5m2.t.bf16", 3, 12, {1, 12, 36, 2, 0});
+    row("mxfp6_e2m3.g32.floor", 2, 100, {4, 76, 152, 8, 0});
+    row("nvfp4.g16.nearest", 5, 40, {3, 20, 100, 15, 0, 4});
+    row("nf4.g64.dq", 100, 200, {4, 100, 10000, 400, 0, 12});
+    row("nf4.g64.dq", 0, 200, {4, 100, 0, 0, 0, 4});
+    row("ternary.t.f16", 3, 16, {1, 4, 12, 2, 0});
 }
 
 void TstBlockFormat::layouts()
@@ -161,8 +180,10 @@ void TstBlockFormat::layouts()
     HALFTONE_VERIFY(l);
     const QList<quint64> got{static_cast<quint64>(l->groupsPerRow), l->codeRowBytes, l->codeBytes,
                              l->scaleBytes, l->zeroBytes};
-    QCOMPARE(got, sizes);
-    QCOMPARE(quint64{l->total()}, sizes[2] + sizes[3] + sizes[4]);
+    QCOMPARE(got, sizes.first(5));
+    const quint64 shared = sizes.value(5);
+    QCOMPARE(quint64{l->sharedBytes}, shared);
+    QCOMPARE(quint64{l->total()}, sizes[2] + sizes[3] + sizes[4] + shared);
 }
 
 void TstBlockFormat::refusesLayouts()
@@ -276,6 +297,9 @@ std::vector<std::pair<const char*, std::vector<float>>> degenerateRows()
     auto ramp = filled(0);
     for (std::size_t i = 0; i < ramp.size(); ++i)
         ramp[i] = static_cast<float>(i) * 0.01f - 0.7f;
+    // Nothing in between: all but one group underflow under what the whole tensor shares.
+    auto apart = filled(1e-12f);
+    apart[3] = 40000.0f;
     return {{"zeros", filled(0)},
             {"minus zeros", filled(-0.0f)},
             {"one value", lonely},
@@ -290,7 +314,8 @@ std::vector<std::pair<const char*, std::vector<float>>> degenerateRows()
             {"normal", test::gaussian(kBlockCols, 1)},
             {"Laplace", test::laplace(kBlockCols, 2)},
             {"t3", test::studentT3(kBlockCols, 5)},
-            {"60000", filled(60000.0f)}};
+            {"60000", filled(60000.0f)},
+            {"one of 40000", apart}};
 }
 
 } // namespace

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/numeric/element_format.h"
+
+#include "core/base/checked.h"
+#include "core/numeric/bit_stream.h"
+#include "core/numeric/double_quant.h"
+#include "core/numeric/encode_errors.h"
+#include "core/numeric/planar_rows.h"
+
+#include <cmath>
+
+namespace halftone {
+
+namespace {
+
+using PlanarFamily = FormatDesc::Family;
+
+float floatAt(std::span<const std::byte> plane, std::size_t index)
+{
+    float value;
+    std::memcpy(&value, plane.data() + index * sizeof value, sizeof value);
+    return value;
+}
+
+// Place of a group's run in the shared plane: behind the mean.
+std::size_t runOf(std::int64_t row, std::size_t groups, std::size_t group)
+{
+    return 1 + (static_cast<std::size_t>(row) * groups + group) / static_cast<std::size_t>(kNestedBlock);
+}
+
+} // namespace
+
+/// What the codes of a group are made with.
+struct ElementFormat::Group {
+    float scale = 1.0f;
+    float inverse = 1.0f; ///< used where multiplying is what the family does
+};
+
+ElementFormat::ElementFormat(const FormatDesc& desc, std::string name, std::string title)
+    : m_desc(desc), m_name(std::move(name)), m_title(std::move(title)),
+      m_bias(desc.element == Element::Int ? 1 << (desc.bits - 1) : 0),
+      m_largest(largestOf(desc.element, desc.bits))
+{
+    for (std::int32_t code = m_desc.lowest; code <= m_desc.highest; ++code)
+        m_values.push_back(elementValue(code, m_desc.element));
+}
+
+void ElementFormat::encodeShared(const ValueRange& range, std::span<const float> groupPeaks,
+                                 std::span<std::byte> shared) const
+{
+    if (m_desc.shared == FormatDesc::Shared::TensorScale) {
+        const float scale = tensorScaleOf(range.peak(), m_largest);
+        std::memcpy(shared.data(), &scale, sizeof scale);
+    }
+    if (m_desc.shared == FormatDesc::Shared::NestedScales) {
+        std::vector<float> nested(shared.size() / sizeof(float));
+        makeNested(groupPeaks, nested);
+        std::memcpy(shared.data(), nested.data(), shared.size());
+    }
+}
+
+// Makes and stores the scale of one group from its largest (or mean) magnitude.
+ElementFormat::Group ElementFormat::encodeScale(float measure, const PackedRows& out, std::size_t group,
+                                                std::size_t groups) const
+{
+    std::byte* at = out.scales.data() + group * static_cast<std::size_t>(bytesOfScale(m_desc.scale));
+    switch (m_desc.family) {
+    case PlanarFamily::Mx: {
+        const std::uint8_t code = mxScaleCode(measure, m_desc.scaleRule, m_largest);
+        *at = std::byte{code};
+        return {e8m0Value(code), mxInverse(code)};
+    }
+    case PlanarFamily::Nv: {
+        const float tensorScale = floatAt(out.shared, 0);
+        const std::uint8_t code = nvScaleCode(measure, m_desc.scaleRule, m_largest, tensorScale);
+        *at = std::byte{code};
+        return {smallFloatValue(code, kE4M3) * tensorScale, 0};
+    }
+    case PlanarFamily::Lookup:
+        if (m_desc.scale == ScaleType::Dynamic8)
+            *at = std::byte{nestedCode(measure, floatAt(out.shared, 0),
+                                       floatAt(out.shared, runOf(out.firstRow, groups, group)))};
+        else
+            storeScale(at, measure, m_desc.scale);
+        // The codes are made with the exact scale, as bitsandbytes makes them.
+        return {measure, inverseOf(measure)};
+    default: {
+        const float exact = m_desc.family == PlanarFamily::Ternary ? measure : measure / m_largest;
+        const float scale = measure == 0.0f ? 1.0f : roundScale(exact, m_desc.scale);
+        storeScale(at, scale, m_desc.scale);
+        return {scale, 0};
+    }
+    }
+}
+
+Status ElementFormat::encodeRow(std::span<const float> in, std::int64_t row, ValueRange range,
+                                PackedRows out) const
+{
+    if (const auto bad = firstNonFinite(in))
+        return notFiniteError(row, static_cast<std::int64_t>(*bad), in[*bad]);
+    const bool byMean = m_desc.scaleRule == ScaleRule::AbsMean;
+    const bool multiplies = m_desc.family == PlanarFamily::Mx || m_desc.family == PlanarFamily::Lookup;
+    const std::size_t size = groupSize(m_desc, in.size()), groups = ceilDiv(in.size(), size);
+    BitWriter writer(out.codes.data(), m_desc.highNibbleFirst);
+    for (std::size_t begin = 0, group = 0; begin < in.size(); begin += size, ++group) {
+        // A short last group has its own scale: padding never enters.
+        const auto values = in.subspan(begin, std::min(size, in.size() - begin));
+        const ValueRange mine = m_desc.blockSize == FormatDesc::kWholeTensor ? range : rangeOfRow(values);
+        const float measure = byMean ? mine.meanMagnitude() : mine.peak();
+        const Group g = encodeScale(measure, out, group, groups);
+        if (!std::isfinite(g.scale))
+            return scaleOverflowError(
+                row, static_cast<std::int64_t>(begin), static_cast<std::int64_t>(begin + values.size()),
+                "scale", byMean ? measure : measure / m_largest, scaleTypeTitle(m_desc.scale),
+                m_desc.scale == ScaleType::F16 ? "choose bf16 or f32 scales" : "choose f32 scales");
+        for (const float x : values) {
+            const float t = multiplies ? x * g.inverse : overScale(x, g.scale);
+            const std::int32_t code = elementCode(t, m_desc.element, m_desc.bits);
+            writer.put(static_cast<std::uint32_t>(code + m_bias), m_desc.bits);
+        }
+    }
+    writer.finish();
+    return Ok{};
+}
+
+float ElementFormat::scaleAt(const ConstPackedRows& in, std::size_t group, std::size_t groups) const
+{
+    const std::byte* at = in.scales.data() + group * static_cast<std::size_t>(bytesOfScale(m_desc.scale));
+    if (m_desc.scale == ScaleType::Dynamic8)
+        return nestedScale(std::to_integer<std::uint8_t>(*at), floatAt(in.shared, 0),
+                           floatAt(in.shared, runOf(in.firstRow, groups, group)));
+    const float scale = loadScale(at, m_desc.scale);
+    return m_desc.shared == FormatDesc::Shared::TensorScale ? scale * floatAt(in.shared, 0) : scale;
+}
+
+void ElementFormat::decodeRow(ConstPackedRows in, std::span<float> out) const
+{
+    const std::size_t size = groupSize(m_desc, out.size()),
+                      groups = out.empty() ? 0 : ceilDiv(out.size(), size);
+    BitReader reader(in.codes.data(), m_desc.highNibbleFirst);
+    for (std::size_t begin = 0, group = 0; begin < out.size(); begin += size, ++group) {
+        const float scale = scaleAt(in, group, groups);
+        for (float& y : out.subspan(begin, std::min(size, out.size() - begin)))
+            y = elementValue(codeFrom(reader.get(m_desc.bits)), m_desc.element) * scale;
+    }
+}
+
+void ElementFormat::inspectRow(ConstPackedRows in, std::int64_t cols, std::span<std::int32_t> codes,
+                               std::span<GridPoint> points) const
+{
+    const auto count = static_cast<std::size_t>(cols);
+    const std::size_t size = groupSize(m_desc, count), groups = count == 0 ? 0 : ceilDiv(count, size);
+    BitReader reader(in.codes.data(), m_desc.highNibbleFirst);
+    for (std::size_t i = 0; i < count; ++i) {
+        codes[i] = codeFrom(reader.get(m_desc.bits));
+        points[i] = {i % size == 0 ? scaleAt(in, i / size, groups) : points[i - 1].scale, 0, 0.0f};
+    }
+}
+
+std::vector<float> ElementFormat::codeValues(std::int32_t zero) const
+{
+    std::vector<float> values = m_values;
+    for (float& value : values)
+        value -= static_cast<float>(zero);
+    return values;
+}
+
+} // namespace halftone
