@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 namespace halftone {
 
@@ -36,6 +37,13 @@ std::array<float, 256> makeMap()
     map[n++] = 1.0f;
     std::ranges::sort(map);
     return map;
+}
+
+float sharedFloat(std::span<const std::byte> shared, std::size_t index)
+{
+    float value;
+    std::memcpy(&value, shared.data() + index * sizeof value, sizeof value);
+    return value;
 }
 
 } // namespace
@@ -83,6 +91,24 @@ std::uint8_t nestedCode(float scale, float mean, float runScale)
 float nestedScale(std::uint8_t code, float mean, float runScale)
 {
     return dynamicMap()[code] * runScale + mean;
+}
+
+void nestScales(std::span<const float> scales, std::span<const std::byte> shared, std::size_t first,
+                std::span<std::byte> codes)
+{
+    const float mean = sharedFloat(shared, 0);
+    for (std::size_t i = 0; i < scales.size(); ++i)
+        codes[i] = std::byte{
+            nestedCode(scales[i], mean, sharedFloat(shared, 1 + (first + i) / std::size_t{kNestedBlock}))};
+}
+
+void unnestScales(std::span<const std::byte> codes, std::span<const std::byte> shared, std::size_t first,
+                  std::span<float> scales)
+{
+    const float mean = sharedFloat(shared, 0);
+    for (std::size_t i = 0; i < scales.size(); ++i)
+        scales[i] = nestedScale(std::to_integer<std::uint8_t>(codes[i]), mean,
+                                sharedFloat(shared, 1 + (first + i) / std::size_t{kNestedBlock}));
 }
 
 } // namespace halftone

@@ -30,6 +30,12 @@ constexpr std::int64_t nestedCount(std::int64_t groups)
 
 /// Mean and scales of runs for all scales of a tensor; `out` holds nestedCount() floats.
 void makeNested(std::span<const float> scales, std::span<float> out);
+/// Codes of the scales of groups `first` and on of the whole tensor, and back; `shared` holds what
+/// makeNested() made.
+HALFTONE_API void nestScales(std::span<const float> scales, std::span<const std::byte> shared,
+                             std::size_t first, std::span<std::byte> codes);
+HALFTONE_API void unnestScales(std::span<const std::byte> codes, std::span<const std::byte> shared,
+                               std::size_t first, std::span<float> scales);
 /// Code of a scale, and the scale of a code, under the mean and the scale of its run.
 std::uint8_t nestedCode(float scale, float mean, float runScale);
 float nestedScale(std::uint8_t code, float mean, float runScale);

@@ -22,10 +22,10 @@ float floatAt(std::span<const std::byte> plane, std::size_t index)
     return value;
 }
 
-// Place of a group's run in the shared plane: behind the mean.
-std::size_t runOf(std::int64_t row, std::size_t groups, std::size_t group)
+// Place of a group among those of the whole matrix.
+std::size_t groupOf(std::int64_t row, std::size_t groups, std::size_t group)
 {
-    return 1 + (static_cast<std::size_t>(row) * groups + group) / static_cast<std::size_t>(kNestedBlock);
+    return static_cast<std::size_t>(row) * groups + group;
 }
 
 } // namespace
@@ -78,8 +78,7 @@ ElementFormat::Group ElementFormat::encodeScale(float measure, const PackedRows&
     }
     case PlanarFamily::Lookup:
         if (m_desc.scale == ScaleType::Dynamic8)
-            *at = std::byte{nestedCode(measure, floatAt(out.shared, 0),
-                                       floatAt(out.shared, runOf(out.firstRow, groups, group)))};
+            nestScales({&measure, 1}, out.shared, groupOf(out.firstRow, groups, group), {at, 1});
         else
             storeScale(at, measure, m_desc.scale);
         // The codes are made with the exact scale, as bitsandbytes makes them.
@@ -126,9 +125,11 @@ Status ElementFormat::encodeRow(std::span<const float> in, std::int64_t row, Val
 float ElementFormat::scaleAt(const ConstPackedRows& in, std::size_t group, std::size_t groups) const
 {
     const std::byte* at = in.scales.data() + group * static_cast<std::size_t>(bytesOfScale(m_desc.scale));
-    if (m_desc.scale == ScaleType::Dynamic8)
-        return nestedScale(std::to_integer<std::uint8_t>(*at), floatAt(in.shared, 0),
-                           floatAt(in.shared, runOf(in.firstRow, groups, group)));
+    if (m_desc.scale == ScaleType::Dynamic8) {
+        float scale = 0;
+        unnestScales({at, 1}, in.shared, groupOf(in.firstRow, groups, group), {&scale, 1});
+        return scale;
+    }
     const float scale = loadScale(at, m_desc.scale);
     return m_desc.shared == FormatDesc::Shared::TensorScale ? scale * floatAt(in.shared, 0) : scale;
 }

@@ -99,7 +99,7 @@ HALFTONE_HD float scaleOfBits(std::uint32_t bits, ScaleType type)
     }
 }
 
-/// value / scale, as elementCode() takes it. A scale of 0 reads as zeros.
-HALFTONE_HD float overScale(float x, float scale) { return scale == 0.0f ? 0.0f : x / scale; }
+/// value / scale, as elementCode() takes it. A scale of 0 reads as zeros of the value's sign.
+HALFTONE_HD float overScale(float x, float scale) { return scale == 0.0f ? x * 0.0f : x / scale; }
 
 } // namespace halftone

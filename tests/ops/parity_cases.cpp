@@ -222,7 +222,7 @@ std::vector<Case> allCases()
     for (const char* odd :
          {"int2a.g16.bf16", "int3.g48.f32", "int4.g8.f32", "int4a.g100.bf16", "int5.g1.f16", "int6f.g33.bf16",
           "int7a.g256.f32", "int8.g512.bf16", "int8a.t.bf16", "int8.c.f32", "e4m3.g48.bf16", "e5m2.g7.f16",
-          "mxfp8_e4m3.g16.ct", "mxfp4.g64.ggml", "mxint6.g48.ct", "nvfp4.g32.up", "nf4.g128.f32",
+          "mxfp8_e4m3.g16.ct", "mxfp4_e2m1.g64.ggml", "mxint6.g48.ct", "nvfp4_e2m1.g32.up", "nf4.g128.f32",
           "bnbfp4.g24.dq", "ternary.c.bf16"})
         if (const auto format = formatNamed(odd)) formats.push_back(*format);
     std::vector<Case> cases;

@@ -42,10 +42,7 @@ Result<Coded> quantized(const std::vector<float>& values, std::int64_t rows, con
     Coded out;
     for (std::int64_t r = 0; r < rows; ++r) {
         HALFTONE_TRY(row, packedRows(packed, r, r + 1));
-        ConstPackedRows planes;
-        planes.codes = std::as_const(row.codes).bytes();
-        if (!row.scales.empty()) planes.scales = std::as_const(row.scales).bytes();
-        if (!row.zeros.empty()) planes.zeros = std::as_const(row.zeros).values<std::uint8_t>();
+        const ConstPackedRows planes = planesOf(std::as_const(row));
         std::vector<std::int32_t> codes(static_cast<std::size_t>(cols));
         std::vector<GridPoint> points(static_cast<std::size_t>(cols));
         std::vector<float> decoded(static_cast<std::size_t>(cols));
@@ -205,6 +202,18 @@ private Q_SLOTS:
                                     << "int4a.g128.f16";
         QTest::newRow("gguf") << "format=q5_1"
                               << "q5_1";
+        QTest::newRow("MX") << "format=mxfp4_e2m1"
+                            << "mxfp4_e2m1.g32.floor";
+        QTest::newRow("MX, another rule") << "format=mxint8 scale-rule=ceil block-size=64"
+                                          << "mxint8.g64.ceil";
+        QTest::newRow("NVFP4") << "format=nvfp4_e2m1 scale-rounding=up"
+                               << "nvfp4_e2m1.g16.up";
+        QTest::newRow("NF4") << "format=nf4 double-quant=true"
+                             << "nf4.g64.dq";
+        QTest::newRow("FP8") << "format=e4m3 granularity=channel scale-type=f32"
+                             << "e4m3.c.f32";
+        QTest::newRow("ternary") << "format=ternary granularity=tensor"
+                                 << "ternary.t.f16";
         QTest::newRow("searched") << "format=q4_k"
                                   << "q4_k";
     }

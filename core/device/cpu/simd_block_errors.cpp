@@ -4,6 +4,7 @@
 #include "core/device/cpu/parallel.h"
 #include "core/device/cpu/rows.h"
 #include "core/device/cpu/simd_blocks.h"
+#include "core/device/cpu/simd_elements.h"
 #include "core/device/cpu/simd_errors.h"
 #include "core/device/cpu/simd_gguf.h"
 #include "core/device/cpu/simd_int_grid.h"
@@ -19,10 +20,12 @@ void decodeRow(const FormatDesc& desc, const ConstPackedRows& in, std::int64_t c
                float* out)
 {
     const auto* codes = reinterpret_cast<const std::uint8_t*>(in.codes.data());
-    if (desc.family != FormatDesc::Family::IntGrid)
+    if (desc.layout == FormatDesc::Layout::Interleaved)
         return decodeGgufSpan(desc.family, codes, cols / kGgufBlock, out, false);
     const auto* scales = reinterpret_cast<const std::uint8_t*>(in.scales.data());
-    decodeGridSpan({desc.bits, desc.rule, desc.scale},
+    if (isElements(desc.family))
+        return decodeGridSpan(elementJobOf(desc, in.shared), {codes, scales, nullptr}, cols, group, out);
+    decodeGridSpan(GridJob{desc.bits, desc.rule, desc.scale},
                    {codes, scales, in.zeros.empty() ? nullptr : in.zeros.data()}, cols, group, out);
 }
 
@@ -50,7 +53,9 @@ GridPoint pointOf(const BlockFormat& format, const ConstPackedRows& row, std::si
 
 bool simdSupportsBlockErrors(DType dtype, const BlockFormat* format)
 {
-    return hasVectorCode(format) && isWeightType(dtype);
+    // Scales that are quantized in turn are those of whole rows.
+    return hasVectorCode(format) && format->desc().shared != FormatDesc::Shared::NestedScales &&
+           isWeightType(dtype);
 }
 
 Status simdBlockErrors(const BlockErrorsOp& op)

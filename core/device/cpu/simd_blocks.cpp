@@ -1,208 +1,64 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/device/cpu/simd_blocks.h"
 
-#include "core/base/checked.h"
 #include "core/device/cpu/kernels.h"
 #include "core/device/cpu/parallel.h"
+#include "core/device/cpu/planar_work.h"
 #include "core/device/cpu/rows.h"
+#include "core/device/cpu/simd_elements.h"
 #include "core/device/cpu/simd_gguf.h"
 #include "core/device/cpu/simd_int_grid.h"
+#include "core/numeric/double_quant.h"
 #include "core/numeric/gguf_blocks.h"
 
 #include <cmath>
 #include <cstring>
 #include <numeric>
+#include <optional>
+#include <vector>
 
 namespace halftone::cpu {
 
 namespace {
 
-constexpr std::int64_t kPieceColumns = 16384;      ///< of a line that several threads share
-constexpr std::int64_t kLargeGroup = 4 * 65536;    ///< from here on, threads share one group
 constexpr std::uint64_t kCacheBytes = 32ull << 20; ///< inputs above this go around the caches
 
-int threadsFor(std::int64_t elements) { return elements < kSerialElements ? 1 : threadCount(); }
+GridJob gridJobOf(const FormatDesc& desc) { return {desc.bits, desc.rule, desc.scale}; }
 
-/// Runs body(begin, end) on equal parts of [0, items), one a thread.
-template <class Body> void forParts(std::int64_t items, int threads, Body&& body)
+/// Range of a whole matrix; nothing when a value is not finite.
+std::optional<ValueRange> rangeOfAll(DType dtype, const std::byte* in, std::int64_t count, int threads)
 {
-    const std::int64_t parts = std::min<std::int64_t>(items, threads);
-#pragma omp parallel for schedule(static, 1) num_threads(static_cast <int>(parts)) if (parts > 1)
-    for (std::int64_t part = 0; part < parts; ++part) {
-        // items * part may not fit: the quotient and the remainder are shared out apart.
-        const std::int64_t each = items / parts, rest = items % parts;
-        const std::int64_t begin = each * part + std::min(part, rest);
-        body(begin, begin + each + (part < rest ? 1 : 0));
-    }
-}
-
-/// A matrix as lines whose codes are contiguous. When no row ends in a short group or in padding, the
-/// whole matrix is one line.
-struct Lines {
-    std::int64_t count = 0, cols = 0, group = 0;
-    std::uint64_t codeBytes = 0, scaleBytes = 0, zeroBytes = 0; ///< of a line
-    std::int64_t groups() const { return ceilDiv(cols, group); }
-};
-
-Lines linesOf(const FormatDesc& desc, const PackedLayout& layout)
-{
-    const bool whole = desc.blockSize < 0;
-    const std::int64_t group = whole ? layout.cols : std::min(desc.blockSize, layout.cols);
-    const auto rowBits = layout.codeRowBytes * 8;
-    const bool padded = rowBits != static_cast<std::uint64_t>(layout.cols) * desc.bits;
-    Lines lines{layout.rows,         layout.cols,          group,
-                layout.codeRowBytes, layout.scaleRowBytes, layout.zeroRowBytes};
-    if (padded || layout.cols % group != 0) return lines;
-    const auto rows = static_cast<std::uint64_t>(layout.rows);
-    return {1,
-            layout.rows * layout.cols,
-            group,
-            rows * lines.codeBytes,
-            rows * lines.scaleBytes,
-            rows * lines.zeroBytes};
-}
-
-/// Columns of a line that one thread takes at a time: whole groups that end at a whole word of codes. A
-/// group size that seldom meets such a word keeps the line in one piece.
-std::int64_t pieceOf(const Lines& lines)
-{
-    const std::int64_t step = std::lcm(lines.group, std::int64_t{32});
-    if (step > std::max(kLargeGroup, lines.group)) return lines.cols;
-    return std::max<std::int64_t>(kPieceColumns / step, 1) * step;
-}
-
-/// One integer-grid op, with the places of its bytes.
-class GridWork {
-public:
-    GridWork(GridJob job, DType dtype, const std::byte* in, GridPlanes out, Lines lines, int threads)
-        : m_job(job), m_dtype(dtype), m_in(in), m_out(out), m_lines(lines), m_threads(threads),
-          m_width(bitsOf(dtype) / 8)
-    {
-    }
-
-    /// False when the reference must say what is wrong.
-    bool run(bool oneScale)
-    {
-        if (oneScale) return runShared(0, m_lines.count * m_lines.cols, m_out.scales, m_out.zeros);
-        if (m_lines.group >= kLargeGroup && m_lines.count * m_lines.groups() < 4 * m_threads)
-            return runLargeGroups();
-        return runPieces();
-    }
-
-private:
-    const std::byte* at(std::int64_t element) const { return m_in + element * m_width; }
-    std::uint8_t* codesAt(std::int64_t line, std::int64_t column) const
-    {
-        return m_out.codes + static_cast<std::uint64_t>(line) * m_lines.codeBytes +
-               static_cast<std::uint64_t>(column / 8 * m_job.bits);
-    }
-    std::uint8_t* scaleAt(std::int64_t line, std::int64_t group) const
-    {
-        return m_out.scales + static_cast<std::uint64_t>(line) * m_lines.scaleBytes +
-               static_cast<std::uint64_t>(group * bytesOfScale(m_job.scale));
-    }
-    std::uint8_t* zeroAt(std::int64_t line, std::int64_t group) const
-    {
-        return m_out.zeros == nullptr
-                   ? nullptr
-                   : m_out.zeros + static_cast<std::uint64_t>(line) * m_lines.zeroBytes + group;
-    }
-
-    // Every thread takes a run of pieces, each in one pass over memory.
-    bool runPieces() const
-    {
-        const std::int64_t piece = pieceOf(m_lines);
-        const std::int64_t pieces = ceilDiv(m_lines.cols, piece);
-        std::atomic<bool> good{true};
-        forParts(m_lines.count * pieces, m_threads, [&](std::int64_t begin, std::int64_t end) {
-            while (begin < end && good.load(std::memory_order_relaxed)) {
-                const std::int64_t line = begin / pieces, first = begin % pieces;
-                const std::int64_t last = std::min(pieces, first + (end - begin));
-                const std::int64_t from = first * piece, to = std::min(last * piece, m_lines.cols);
-                const std::int64_t group = from / m_lines.group;
-                if (!quantizeGridSpan(m_job, m_dtype, at(line * m_lines.cols + from), to - from,
-                                      m_lines.group,
-                                      {codesAt(line, from), scaleAt(line, group), zeroAt(line, group)}))
-                    good.store(false, std::memory_order_relaxed);
-                begin += last - first;
-            }
-        });
-        return good.load();
-    }
-
-    bool runLargeGroups() const
-    {
-        for (std::int64_t line = 0; line < m_lines.count; ++line)
-            for (std::int64_t g = 0; g < m_lines.groups(); ++g) {
-                const std::int64_t from = g * m_lines.group;
-                const std::int64_t to = std::min(from + m_lines.group, m_lines.cols);
-                // Groups within a line begin at a whole word only when their size says so.
-                if (from % 32 != 0 || (to % 32 != 0 && to != m_lines.cols)) return runPieces();
-                if (!runShared(line * m_lines.cols + from, line * m_lines.cols + to, scaleAt(line, g),
-                               zeroAt(line, g)))
-                    return false;
-            }
-        return true;
-    }
-
-    // One scale for elements [from, to), which all threads share: first their range, then their codes.
-    bool runShared(std::int64_t from, std::int64_t to, std::uint8_t* scale, std::uint8_t* zero) const
-    {
-        float min = 0, max = 0;
-        bool good = true;
-        const std::int64_t pieces = ceilDiv(to - from, kPieceColumns);
-        forParts(pieces, m_threads, [&](std::int64_t begin, std::int64_t end) {
-            const std::int64_t first = from + begin * kPieceColumns;
-            const std::int64_t n = std::min(to, from + end * kPieceColumns) - first;
-            float low = 0, high = 0;
-            const bool finite = rangeOfSpan(m_dtype, at(first), n, low, high);
+    ValueRange range;
+    bool good = true;
+    forParts(ceilDiv(count, kPieceColumns), threads, [&](std::int64_t begin, std::int64_t end) {
+        const std::int64_t first = begin * kPieceColumns;
+        const std::int64_t n = std::min(count, end * kPieceColumns) - first;
+        float low = 0, high = 0;
+        const bool finite = rangeOfSpan(dtype, in + first * (bitsOf(dtype) / 8), n, low, high);
 #pragma omp critical(halftone_simd_range)
-            {
-                good = good && finite;
-                min = std::min(min, low);
-                max = std::max(max, high);
-            }
-        });
-        if (!good) return false;
-        const GridPoint point = gridOf(min, max, m_job.rule, m_job.bits, m_job.scale);
-        if (!std::isfinite(point.scale)) return false;
-        storeScale(point.scale, scale);
-        if (zero != nullptr) *zero = static_cast<std::uint8_t>(point.zero);
-        const std::int64_t perLine = ceilDiv(std::min(to - from, m_lines.cols), kPieceColumns);
-        const std::int64_t lines = ceilDiv(to - from, m_lines.cols);
-        forParts(lines * perLine, m_threads, [&](std::int64_t begin, std::int64_t end) {
-            for (; begin < end; ++begin) {
-                const std::int64_t line = from / m_lines.cols + begin / perLine;
-                const std::int64_t lineEnd = std::min(to, (line + 1) * m_lines.cols);
-                const std::int64_t first =
-                    std::max(from, line * m_lines.cols) + begin % perLine * kPieceColumns;
-                const std::int64_t n = std::min(kPieceColumns, lineEnd - first);
-                encodeGridSpan(m_job, m_dtype, at(first), n, point,
-                               codesAt(line, first - line * m_lines.cols));
-            }
-        });
-        return true;
+        {
+            good = good && finite;
+            range.min = std::min(range.min, low);
+            range.max = std::max(range.max, high);
+        }
+    });
+    if (!good) return std::nullopt;
+    return range;
+}
+
+/// Scales of the rows in F32, from those that are quantized in turn.
+Result<std::vector<float>> scalesOf(const PackedLayout& layout, const ConstPackedRows& planes)
+{
+    const auto groups = static_cast<std::size_t>(layout.groupsPerRow);
+    std::vector<float> scales;
+    try {
+        scales.resize(static_cast<std::size_t>(layout.rows) * groups);
+    } catch (const std::bad_alloc&) {
+        return Error(Errc::OutOfMemory, "no memory for the scales of a matrix");
     }
-
-    void storeScale(float scale, std::uint8_t* out) const
-    {
-        const std::uint32_t bits = m_job.scale == ScaleType::F32   ? floatBits(scale)
-                                   : m_job.scale == ScaleType::F16 ? floatToHalf(scale)
-                                                                   : floatToBfloat(scale);
-        for (int k = 0; k < bytesOfScale(m_job.scale); ++k)
-            out[k] = static_cast<std::uint8_t>(bits >> (8 * k));
-    }
-
-    const GridJob m_job;
-    const DType m_dtype;
-    const std::byte* m_in;
-    const GridPlanes m_out;
-    const Lines m_lines;
-    const int m_threads;
-    const std::int64_t m_width;
-};
-
-GridJob jobOf(const FormatDesc& desc) { return {desc.bits, desc.rule, desc.scale}; }
+    unnestScales(planes.scales, planes.shared, static_cast<std::size_t>(planes.firstRow) * groups, scales);
+    return scales;
+}
 
 std::uint8_t* bytesAt(std::span<std::byte> plane) { return reinterpret_cast<std::uint8_t*>(plane.data()); }
 const std::uint8_t* bytesAt(std::span<const std::byte> plane)
@@ -210,11 +66,53 @@ const std::uint8_t* bytesAt(std::span<const std::byte> plane)
     return reinterpret_cast<const std::uint8_t*>(plane.data());
 }
 
+// False when the reference must say what is wrong.
+Result<bool> quantizeElements(const QuantizeBlocksOp& op, const PackedLayout& layout, int threads,
+                              bool aroundCaches)
+{
+    const BlockFormat& format = *op.packed.format;
+    const FormatDesc& desc = format.desc();
+    const PackedRows planes = planesOf(op.packed);
+    const DType dtype = op.in.dtype();
+    const std::byte* in = op.in.bytes().data();
+    ElementJob job = elementJobOf(desc, {});
+    job.aroundCaches = aroundCaches;
+    Lines lines = linesOf(desc, layout);
+    std::vector<float> peaks;
+    std::uint8_t* scales = bytesAt(planes.scales);
+    if (desc.shared == FormatDesc::Shared::TensorScale) {
+        const auto range = rangeOfAll(dtype, in, layout.rows * layout.cols, threads);
+        if (!range) return false;
+        format.encodeShared(*range, {}, planes.shared);
+        job = elementJobOf(desc, planes.shared);
+        job.aroundCaches = aroundCaches;
+    }
+    if (desc.shared == FormatDesc::Shared::NestedScales) {
+        // The codes are those under exact scales, which are quantized afterwards.
+        try {
+            peaks.resize(static_cast<std::size_t>(layout.rows * layout.groupsPerRow));
+        } catch (const std::bad_alloc&) {
+            return Error(Errc::OutOfMemory, "no memory for the scales of a matrix");
+        }
+        scales = reinterpret_cast<std::uint8_t*>(peaks.data());
+        lines.scaleBytes *= sizeof(float);
+    }
+    const GridPlanes out{bytesAt(planes.codes), scales, nullptr};
+    if (!GridWork(job, dtype, in, out, lines, threads).run(desc.blockSize == FormatDesc::kWholeTensor))
+        return false;
+    if (desc.shared == FormatDesc::Shared::NestedScales) {
+        format.encodeShared({}, peaks, planes.shared);
+        nestScales(peaks, planes.shared, 0, planes.scales);
+    }
+    return true;
+}
+
 } // namespace
 
 bool hasVectorCode(const BlockFormat* format)
 {
     if (format == nullptr) return false;
+    if (isElements(format->desc().family)) return true;
     switch (format->desc().family) {
     case FormatDesc::Family::IntGrid:
     case FormatDesc::Family::Q4_0:
@@ -246,12 +144,15 @@ Status simdQuantizeBlocks(const QuantizeBlocksOp& op)
     const int threads = threadsFor(rows * cols);
     bool good = false;
     if (desc.family == FormatDesc::Family::IntGrid) {
-        GridJob job = jobOf(desc);
+        GridJob job = gridJobOf(desc);
         job.aroundCaches = aroundCaches;
         const GridPlanes out{bytesAt(planes.codes), bytesAt(planes.scales),
                              planes.zeros.empty() ? nullptr : planes.zeros.data()};
         good = GridWork(job, dtype, in, out, linesOf(desc, layout), threads)
                    .run(desc.blockSize == FormatDesc::kWholeTensor);
+    } else if (isElements(desc.family)) {
+        HALFTONE_TRY(done, quantizeElements(op, layout, threads, aroundCaches));
+        good = done;
     } else {
         std::atomic<bool> all{true};
         const std::int64_t width = kGgufBlock * (bitsOf(dtype) / 8);
@@ -279,7 +180,7 @@ Status simdDequantizeBlocks(const DequantizeBlocksOp& op)
     float* out = op.out.values<float>().data();
     const bool aroundCaches = op.out.byteSize() > kCacheBytes;
     const int threads = threadsFor(rows * cols);
-    if (desc.family != FormatDesc::Family::IntGrid) {
+    if (desc.layout == FormatDesc::Layout::Interleaved) {
         const auto blockBytes = static_cast<std::int64_t>(desc.blockBytes);
         forParts(rows * (cols / kGgufBlock), threads, [&](std::int64_t begin, std::int64_t end) {
             decodeGgufSpan(desc.family, bytesAt(planes.codes) + begin * blockBytes, end - begin,
@@ -287,32 +188,28 @@ Status simdDequantizeBlocks(const DequantizeBlocksOp& op)
         });
         return Ok{};
     }
-    GridJob job = jobOf(desc);
+    Lines lines = linesOf(desc, layout);
+    if (desc.family == FormatDesc::Family::IntGrid) {
+        GridJob job = gridJobOf(desc);
+        job.aroundCaches = aroundCaches;
+        decodeLines(job, lines, desc.blockSize == FormatDesc::kWholeTensor,
+                    {bytesAt(planes.codes), bytesAt(planes.scales),
+                     planes.zeros.empty() ? nullptr : planes.zeros.data()},
+                    threads, out);
+        return Ok{};
+    }
+    ElementJob job = elementJobOf(desc, planes.shared);
     job.aroundCaches = aroundCaches;
-    const bool oneScale = desc.blockSize == FormatDesc::kWholeTensor;
-    const Lines lines = linesOf(desc, layout);
-    // A piece begins with a group, at a whole byte of codes; under one scale any place will do.
-    const bool shared = oneScale || lines.group >= lines.cols;
-    const std::int64_t piece = shared ? kPieceColumns : pieceOf(lines);
-    const std::int64_t pieces = ceilDiv(lines.cols, piece);
-    const bool zeros = !planes.zeros.empty();
-    forParts(lines.count * pieces, threads, [&](std::int64_t begin, std::int64_t end) {
-        for (; begin < end; ++begin) {
-            const std::int64_t line = begin / pieces, from = begin % pieces * piece;
-            const std::int64_t n = std::min(piece, lines.cols - from);
-            const auto u = static_cast<std::uint64_t>(line);
-            const std::uint64_t first = shared ? 0 : static_cast<std::uint64_t>(from / lines.group);
-            const std::uint64_t scaleAt =
-                oneScale ? 0
-                         : u * lines.scaleBytes + first * static_cast<std::uint64_t>(bytesOfScale(job.scale));
-            const std::uint64_t zeroAt = oneScale ? 0 : u * lines.zeroBytes + first;
-            decodeGridSpan(job,
-                           {bytesAt(planes.codes) + u * lines.codeBytes +
-                                static_cast<std::uint64_t>(from / 8 * job.bits),
-                            bytesAt(planes.scales) + scaleAt, zeros ? planes.zeros.data() + zeroAt : nullptr},
-                           n, shared ? n : lines.group, out + line * lines.cols + from);
-        }
-    });
+    std::vector<float> scales;
+    const std::uint8_t* scalePlane = bytesAt(planes.scales);
+    if (desc.shared == FormatDesc::Shared::NestedScales) {
+        HALFTONE_TRY(made, scalesOf(layout, planes));
+        scales = std::move(made);
+        scalePlane = reinterpret_cast<const std::uint8_t*>(scales.data());
+        lines.scaleBytes *= sizeof(float);
+    }
+    decodeLines(job, lines, desc.blockSize == FormatDesc::kWholeTensor,
+                {bytesAt(planes.codes), scalePlane, nullptr}, threads, out);
     return Ok{};
 }
 

@@ -9,6 +9,7 @@
 #endif
 
 #include "core/device/cpu/simd_convert-inl.h"
+#include "core/device/cpu/simd_encode_groups-inl.h"
 #include "core/device/cpu/simd_int_grid.h"
 
 #include "hwy/highway.h"
@@ -20,12 +21,9 @@ HWY_BEFORE_NAMESPACE();
 namespace halftone::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Groups of a batch at most.
-inline constexpr std::int64_t kBatchGroups = 256;
-
 /// Scales, inverses and zero points of a batch: gridOf() for a vector of groups.
 struct BatchGrids {
-    static constexpr std::size_t kRoom = kBatchGroups + 16;
+    static constexpr std::size_t kRoom = kBatchRoom;
     alignas(32) float inverse[kRoom];
     alignas(32) std::int16_t zero[kRoom];
     alignas(32) std::uint8_t zeros[kRoom];      // as stored

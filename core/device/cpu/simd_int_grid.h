@@ -14,6 +14,7 @@ struct GridJob {
     int bits = 4;
     GridRule rule = GridRule::SymRestricted;
     ScaleType scale = ScaleType::F16;
+    static constexpr bool highNibbleFirst = false;
     bool aroundCaches = false; ///< stores go past the caches: for outputs that are larger than them
 };
 

@@ -112,6 +112,19 @@ inline void packNibbles(const std::uint8_t* codes, std::int64_t n, std::uint8_t*
     }
 }
 
+/// Swaps the halves of `n` bytes; touches up to kPackSlack bytes too many.
+inline void swapNibbles(std::uint8_t* bytes, std::int64_t n)
+{
+    const Tag<std::uint8_t> d8;
+    const Tag<std::uint16_t> d16;
+    const auto low = hn::Set(d16, std::uint16_t{0x0f0f});
+    for (std::int64_t i = 0; i < n; i += kStep) {
+        const auto v = hn::BitCast(d16, hn::LoadU(d8, bytes + i));
+        const auto swapped = hn::Or(hn::ShiftLeft<4>(hn::And(v, low)), hn::And(hn::ShiftRight<4>(v), low));
+        hn::StoreU(hn::BitCast(d8, swapped), d8, bytes + i);
+    }
+}
+
 /// Packs `n` codes; reads up to a multiple of 64 and writes up to kPackSlack bytes too many.
 inline void pack(const std::uint8_t* codes, std::int64_t n, int bits, std::uint8_t* out)
 {

@@ -82,12 +82,12 @@ void TstBlockFormat::refusesNames_data()
                              "nf4.g64",
                              "nf4.g64.f16",
                              "nf4.c.f32",
-                             "mxfp4.g32",
-                             "mxfp4.g32.nearest",
-                             "mxfp4.t.floor",
+                             "mxfp4_e2m1.g32",
+                             "mxfp4_e2m1.g32.nearest",
+                             "mxfp4_e2m1.t.floor",
                              "mxfp8.g32.floor",
-                             "nvfp4.g16.floor",
-                             "nvfp4.g0.up",
+                             "nvfp4_e2m1.g16.floor",
+                             "nvfp4_e2m1.g0.up",
                              "e4m3.g128.f8",
                              "e8m0.g32.f32",
                              "ternary.g128.dq"})
@@ -162,7 +162,7 @@ void TstBlockFormat::layouts_data()
     row("e4m3.c.f32", 3, 10, {1, 12, 36, 12, 0});
     row("e5m2.t.bf16", 3, 12, {1, 12, 36, 2, 0});
     row("mxfp6_e2m3.g32.floor", 2, 100, {4, 76, 152, 8, 0});
-    row("nvfp4.g16.nearest", 5, 40, {3, 20, 100, 15, 0, 4});
+    row("nvfp4_e2m1.g16.nearest", 5, 40, {3, 20, 100, 15, 0, 4});
     row("nf4.g64.dq", 100, 200, {4, 100, 10000, 400, 0, 12});
     row("nf4.g64.dq", 0, 200, {4, 100, 0, 0, 0, 4});
     row("ternary.t.f16", 3, 16, {1, 4, 12, 2, 0});

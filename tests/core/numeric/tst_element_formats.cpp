@@ -95,10 +95,10 @@ void TstElementFormats::mxBlock_data()
     const auto row = [](const char* name, int scale, QList<int> codes, QList<double> values) {
         QTest::newRow(name) << QString::fromLatin1(name) << scale << codes << values;
     };
-    row("mxfp4.g32.ceil", 127, {0x6, 0xB, 0x1, 0, 0}, {4, -1.5, .5, 0, 0});
-    row("mxfp4.g32.floor", 126, {0x7, 0xD, 0x3, 0x1, 0}, {3, -1.5, .75, .25, 0});
-    row("mxfp4.g32.ggml", 126, {0x7, 0xD, 0x3, 0x1, 0}, {3, -1.5, .75, .25, 0});
-    row("mxfp4.g32.ct", 127, {0x6, 0xB, 0x1, 0, 0}, {4, -1.5, .5, 0, 0});
+    row("mxfp4_e2m1.g32.ceil", 127, {0x6, 0xB, 0x1, 0, 0}, {4, -1.5, .5, 0, 0});
+    row("mxfp4_e2m1.g32.floor", 126, {0x7, 0xD, 0x3, 0x1, 0}, {3, -1.5, .75, .25, 0});
+    row("mxfp4_e2m1.g32.ggml", 126, {0x7, 0xD, 0x3, 0x1, 0}, {3, -1.5, .75, .25, 0});
+    row("mxfp4_e2m1.g32.ct", 127, {0x6, 0xB, 0x1, 0, 0}, {4, -1.5, .5, 0, 0});
     for (const char* name : {"mxfp6_e2m3.g32.ceil", "mxfp6_e2m3.g32.floor"})
         row(name, 126, {0x1E, 0x32, 0x0B, 0x03, 0x01}, {3.5, -1.25, .6875, .1875, .0625});
     for (const char* name : {"mxfp6_e3m2.g32.ceil", "mxfp6_e3m2.g32.floor"})
@@ -145,7 +145,7 @@ void TstElementFormats::ctScale()
 {
     QFETCH(float, peak);
     QFETCH(int, scale);
-    const auto row = encoded(formatOf("mxfp4.g32.ct"), blockOf({0.1f, -peak}, 32));
+    const auto row = encoded(formatOf("mxfp4_e2m1.g32.ct"), blockOf({0.1f, -peak}, 32));
     HALFTONE_VERIFY(row);
     QCOMPARE(byteAt(row->planes.scales, 0), scale);
 }
@@ -202,14 +202,14 @@ void TstElementFormats::ceilIsExactNearPowersOfTwo()
         const auto row = encoded(formatOf(name), blockOf({peak}, 32));
         return row ? byteAt(row->planes.scales, 0) : -1;
     };
-    QCOMPARE(scaleOf("mxfp4.g32.floor", std::nextafter(8.0f, 0.0f)), 127);
-    QCOMPARE(scaleOf("mxfp4.g32.floor", 8.0f), 128);
-    QCOMPARE(scaleOf("mxfp4.g32.ggml", std::nextafter(8.0f, 0.0f)), 128);
-    QCOMPARE(scaleOf("mxfp4.g32.ceil", 6.0f), 127);
-    QCOMPARE(scaleOf("mxfp4.g32.ceil", std::nextafter(6.0f, 7.0f)), 128);
+    QCOMPARE(scaleOf("mxfp4_e2m1.g32.floor", std::nextafter(8.0f, 0.0f)), 127);
+    QCOMPARE(scaleOf("mxfp4_e2m1.g32.floor", 8.0f), 128);
+    QCOMPARE(scaleOf("mxfp4_e2m1.g32.ggml", std::nextafter(8.0f, 0.0f)), 128);
+    QCOMPARE(scaleOf("mxfp4_e2m1.g32.ceil", 6.0f), 127);
+    QCOMPARE(scaleOf("mxfp4_e2m1.g32.ceil", std::nextafter(6.0f, 7.0f)), 128);
     // The ends of E8M0: blocks of zeros and of less than it reaches have code 0.
-    QCOMPARE(scaleOf("mxfp4.g32.ceil", 0.0f), 0);
-    QCOMPARE(scaleOf("mxfp4.g32.ceil", 1e-40f), 0);
+    QCOMPARE(scaleOf("mxfp4_e2m1.g32.ceil", 0.0f), 0);
+    QCOMPARE(scaleOf("mxfp4_e2m1.g32.ceil", 1e-40f), 0);
     QCOMPARE(scaleOf("mxfp8_e5m2.g32.floor", std::numeric_limits<float>::max()), 254 - 15);
 }
 
@@ -230,10 +230,10 @@ void TstElementFormats::nvBlock_data()
         QTest::newRow(title) << QString::fromLatin1(name) << peak << values << tensorScale << byte << scale
                              << codes;
     };
-    row("exact", "nvfp4.g16.nearest", 10.5f, x, 0.00390625, 0x71, 0.5625, {7, 0xC, 2, 1, 0});
-    row("small block", "nvfp4.g16.nearest", 10.5f, {0.01f, -0.02f, 0.005f}, 0.00390625, 0x36, 0.00341796875,
-        {5, 0xF, 3, 0, 0});
-    row("peak 10", "nvfp4.g16.nearest", 10, x, 0.00372023811, 0x72, 0.595238097, {7, 0xC, 2, 1, 0});
+    row("exact", "nvfp4_e2m1.g16.nearest", 10.5f, x, 0.00390625, 0x71, 0.5625, {7, 0xC, 2, 1, 0});
+    row("small block", "nvfp4_e2m1.g16.nearest", 10.5f, {0.01f, -0.02f, 0.005f}, 0.00390625, 0x36,
+        0.00341796875, {5, 0xF, 3, 0, 0});
+    row("peak 10", "nvfp4_e2m1.g16.nearest", 10, x, 0.00372023811, 0x72, 0.595238097, {7, 0xC, 2, 1, 0});
     row("integers", "nvint4.g16.nearest", 10, x, 0.00318877562, 0x72, 0.00318877562 * 160, {7, -3, 1, 0, 0});
 }
 
@@ -270,7 +270,7 @@ void TstElementFormats::nvZeros()
     std::vector<float> x(32);
     for (std::size_t i = 16; i < 32; ++i)
         x[i] = 0.6f - 0.05f * static_cast<float>(i - 16);
-    for (const char* name : {"nvfp4.g16.nearest", "nvfp4.g16.up", "nvint4.g16.nearest"}) {
+    for (const char* name : {"nvfp4_e2m1.g16.nearest", "nvfp4_e2m1.g16.up", "nvint4.g16.nearest"}) {
         const auto row = encoded(formatOf(name), x);
         HALFTONE_VERIFY(row);
         QCOMPARE(byteAt(row->planes.scales, 0), 1);
@@ -291,8 +291,8 @@ void TstElementFormats::nvRoundsUp()
 {
     const auto x = test::gaussian(16 * 4096, 6);
     int below = 0, blocks = 0;
-    const auto up = encoded(formatOf("nvfp4.g16.up"), x);
-    const auto nearest = encoded(formatOf("nvfp4.g16.nearest"), x);
+    const auto up = encoded(formatOf("nvfp4_e2m1.g16.up"), x);
+    const auto nearest = encoded(formatOf("nvfp4_e2m1.g16.nearest"), x);
     HALFTONE_VERIFY(up);
     HALFTONE_VERIFY(nearest);
     for (std::size_t b = 0; b < x.size(); b += 16, ++blocks) {
@@ -311,10 +311,10 @@ void TstElementFormats::nvTinyTensors()
 {
     for (const float size : {1e-5f, 1e-9f, 1e-30f}) {
         auto x = test::gaussian(256, 12);
-        const auto plain = encoded(formatOf("nvfp4.g16.nearest"), x);
+        const auto plain = encoded(formatOf("nvfp4_e2m1.g16.nearest"), x);
         for (float& v : x)
             v *= size;
-        const auto small = encoded(formatOf("nvfp4.g16.nearest"), x);
+        const auto small = encoded(formatOf("nvfp4_e2m1.g16.nearest"), x);
         HALFTONE_VERIFY(plain);
         HALFTONE_VERIFY(small);
         double noise = 0, signal = 0, before = 0;
@@ -327,7 +327,7 @@ void TstElementFormats::nvTinyTensors()
         }
         QVERIFY(std::fabs(noise - before) < 0.02 * before && noise < 0.02 * signal);
     }
-    const auto denormal = encoded(formatOf("nvfp4.g16.nearest"), std::vector<float>(32, 1e-41f));
+    const auto denormal = encoded(formatOf("nvfp4_e2m1.g16.nearest"), std::vector<float>(32, 1e-41f));
     HALFTONE_VERIFY(denormal);
     for (const float y : denormal->values)
         QVERIFY(std::fabs(y - 1e-41f) <= 0x1p-126f * 0x1p-9f * 0.25f);
@@ -524,7 +524,8 @@ void TstElementFormats::readsBackItsPoints()
 
 void TstElementFormats::keepsMinusZero()
 {
-    for (const char* name : {"mxfp8_e4m3.g32.floor", "mxfp4.g32.ceil", "nvfp4.g16.nearest", "e5m2.c.f32"}) {
+    for (const char* name :
+         {"mxfp8_e4m3.g32.floor", "mxfp4_e2m1.g32.ceil", "nvfp4_e2m1.g16.nearest", "e5m2.c.f32"}) {
         const auto row = encoded(formatOf(name), {1.0f, -0.0f, 0.0f, -1e-9f});
         HALFTONE_VERIFY(row);
         QVERIFY2(std::signbit(row->values[1]) && !std::signbit(row->values[2]), name);
@@ -541,8 +542,8 @@ void TstElementFormats::bitsOfScales_data()
     };
     row("mxfp8_e4m3.g32.floor", 8.25);
     row("mxint6.g32.ceil", 6.25);
-    row("mxfp4.g32.floor", 4.25);
-    row("nvfp4.g16.nearest", 4.5);
+    row("mxfp4_e2m1.g32.floor", 4.25);
+    row("nvfp4_e2m1.g16.nearest", 4.5);
     row("nf4.g64.f32", 4.5);
     row("nf4.g64.dq", 4 + 0.125 + 32.0 / (256 * 64));
     row("e4m3.g128.f32", 8.25);
