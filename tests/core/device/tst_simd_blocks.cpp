@@ -123,8 +123,11 @@ private Q_SLOTS:
         QTest::addColumn<QString>("name");
         for (const BlockFormat* format : listedFormats())
             QTest::newRow(format->name().c_str()) << QString::fromStdString(format->name());
-        for (const char* name : {"int4.g8.f32", "int3.g7.f32", "int4a.g16.bf16", "int5a.g40.f16",
-                                 "int8.g100.f32", "int6f.g33.bf16", "int2.c.bf16", "int8a.t.f32"})
+        for (const char* name :
+             {"int4.g8.f32", "int3.g7.f32", "int4a.g16.bf16", "int5a.g40.f16", "int8.g100.f32",
+              "int6f.g33.bf16", "int2.c.bf16", "int8a.t.f32", "e4m3.g48.f16", "e5m2.g7.bf16", "e2m3.g128.f32",
+              "e3m2.c.f16", "mxfp8_e4m3.g16.ct", "mxfp4_e2m1.g32.ggml", "mxint6.g64.ct", "nvfp4_e2m1.g32.up",
+              "nf4.g128.f32", "bnbfp4.g24.dq"})
             QTest::newRow(name) << QString::fromLatin1(name);
     }
 
@@ -180,6 +183,16 @@ private Q_SLOTS:
         QTest::newRow("rows of one scale") << "int4.c.f16" << 40 << 9984;
         QTest::newRow("groups that meet no word") << "int4.g9.f16" << 40 << 9984;
         QTest::newRow("GGUF blocks") << "q5_1" << 40 << 9984;
+        QTest::newRow("FP8, one row, one scale") << "e4m3.c.f32" << 1 << 300032;
+        QTest::newRow("FP8, one scale, padded rows") << "e5m2.t.bf16" << 301 << 1001;
+        QTest::newRow("FP4, large groups") << "e2m1.g262144.f16" << 1 << 600000;
+        QTest::newRow("MX, odd length") << "mxfp6_e2m3.g32.floor" << 301 << 1001;
+        QTest::newRow("MX, large groups") << "mxint8.g262144.ceil" << 1 << 600000;
+        QTest::newRow("tensor scale") << "nvfp4_e2m1.g16.nearest" << 40 << 9984;
+        QTest::newRow("tensor scale, odd length") << "nvint4.g16.up" << 301 << 1001;
+        QTest::newRow("nested scales") << "nf4.g64.dq" << 40 << 9984;
+        QTest::newRow("nested scales, odd length") << "bnbfp4.g64.dq" << 301 << 1001;
+        QTest::newRow("mean magnitude") << "ternary.t.f32" << 301 << 1001;
     }
 
     void sharedAmongThreads()
@@ -211,7 +224,9 @@ private Q_SLOTS:
     void badValuesAreNamed_data()
     {
         QTest::addColumn<QString>("name");
-        for (const char* name : {"int4.g32.f16", "int8a.c.f32", "int3.t.bf16", "q4_0", "q4_1", "q8_0"})
+        for (const char* name :
+             {"int4.g32.f16", "int8a.c.f32", "int3.t.bf16", "q4_0", "q4_1", "q8_0", "e4m3.c.f32",
+              "mxfp4_e2m1.g32.floor", "nvfp4_e2m1.g16.nearest", "nf4.g64.dq"})
             QTest::newRow(name) << QString::fromLatin1(name);
     }
 
@@ -236,7 +251,7 @@ private Q_SLOTS:
 
     void overflowingScalesAreNamed()
     {
-        for (const char* name : {"int4.g32.f16", "q4_0", "q4_1"}) {
+        for (const char* name : {"int4.g32.f16", "e4m3.g32.f16", "q4_0", "q4_1"}) {
             const auto format = formatNamed(name);
             HALFTONE_VERIFY(format);
             const Tensor in =
