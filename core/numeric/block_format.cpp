@@ -56,6 +56,9 @@ ValueRange rangeOfRow(std::span<const float> row)
         r.max = std::max(r.max, x);
         r.magnitude += static_cast<double>(std::fabs(x));
     }
+    // No -0: it would become the sign of a scale.
+    r.min += 0.0f;
+    r.max += 0.0f;
     return r;
 }
 

@@ -142,7 +142,7 @@ void ElementFormat::decodeRow(ConstPackedRows in, std::span<float> out) const
     for (std::size_t begin = 0, group = 0; begin < out.size(); begin += size, ++group) {
         const float scale = scaleAt(in, group, groups);
         for (float& y : out.subspan(begin, std::min(size, out.size() - begin)))
-            y = elementValue(codeFrom(reader.get(m_desc.bits)), m_desc.element) * scale;
+            y = valueOf(reader.get(m_desc.bits)) * scale;
     }
 }
 

@@ -32,6 +32,11 @@ private:
     Group encodeScale(float measure, const PackedRows& out, std::size_t group, std::size_t groups) const;
     float scaleAt(const ConstPackedRows& in, std::size_t group, std::size_t groups) const;
     std::int32_t codeFrom(std::uint32_t stored) const { return static_cast<std::int32_t>(stored) - m_bias; }
+    // Of every stored code, also those that the encoder never writes.
+    float valueOf(std::uint32_t stored) const
+    {
+        return m_desc.uniform ? static_cast<float>(codeFrom(stored)) : m_values[stored];
+    }
     const FormatDesc m_desc;
     const std::string m_name, m_title;
     const std::int32_t m_bias; ///< added to signed codes where they are stored

@@ -117,9 +117,9 @@ const ParamTable<RtnParams>& table()
              .label = "Block size",
              .help = "Columns under one scale; 0 takes the standard's: 32 for MX, 16 for NVFP4, 64 for NF4.",
              .unit = "columns",
-             .level = ParamSpec::Level::Advanced,
              .min = 0,
              .max = 65536,
+             .level = ParamSpec::Level::Advanced,
              .enabledBy = anyOf(withBlocks())});
         made.field(&RtnParams::powerRule,
                    {.key = "scale-rule",
