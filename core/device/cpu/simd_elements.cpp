@@ -175,8 +175,10 @@ bool quantizeElements(const ElementJob& job, DType dtype, const std::byte* in, s
         if (job.family == FormatDesc::Family::Mx)
             return whole ? quantizeUsual<Source, IntCoder<false>, 32>(job, p, n, group, out)
                          : quantizeUsual<Source, FloatCoder<false>, 32>(job, p, n, group, out);
-        return whole ? quantizeUsual<Source, IntCoder<true>, 16>(job, p, n, group, out)
-                     : quantizeUsual<Source, FloatCoder<true>, 128>(job, p, n, group, out);
+        if (whole) return quantizeUsual<Source, IntCoder<true>, 16>(job, p, n, group, out);
+        if (job.family == FormatDesc::Family::Nv)
+            return quantizeUsual<Source, FloatCoder<true>, 16>(job, p, n, group, out);
+        return quantizeUsual<Source, FloatCoder<true>, 128>(job, p, n, group, out);
     });
 }
 

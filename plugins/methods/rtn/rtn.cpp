@@ -5,7 +5,6 @@
 #include "core/param/table.h"
 
 #include <algorithm>
-#include <fmt/format.h>
 #include <string>
 #include <vector>
 
@@ -37,7 +36,10 @@ std::vector<std::string> headsWith(std::string_view tail)
 
 std::string anyOf(const std::vector<std::string>& names)
 {
-    return fmt::format("format={}", fmt::join(names, "|"));
+    std::string rule = "format=";
+    for (const std::string& name : names)
+        rule += (&name == &names.front() ? "" : "|") + name;
+    return rule;
 }
 
 // Heads that a granularity and a scale type describe, as they do integer grids.
@@ -192,13 +194,12 @@ Result<const BlockFormat*> RtnMethod::target(const WeightInfo&, const ParamList&
                                  : takes(p.scaleRounding)       ? p.scaleRounding
                                  : p.doubleQuant && takes("dq") ? "dq"
                                                                 : head->tails.front();
-        return formatNamed(fmt::format("{}.{}.{}", p.format, groupName(size), tail));
+        return formatNamed(p.format + "." + groupName(size) + "." + tail);
     }
     const std::int64_t block = p.granularity == "tensor"    ? FormatDesc::kWholeTensor
                                : p.granularity == "channel" ? FormatDesc::kWholeRow
                                                             : std::int64_t{p.groupSize};
-    if (head != heads.end())
-        return formatNamed(fmt::format("{}.{}.{}", p.format, groupName(block), p.scaleType));
+    if (head != heads.end()) return formatNamed(p.format + "." + groupName(block) + "." + p.scaleType);
     return intGridFormat(p.bits, ruleOf(p.symmetry), block, scaleOf(p.scaleType));
 }
 
