@@ -76,7 +76,9 @@ void groupPeaksOf(const FormatDesc& desc, std::span<const float> row, std::span<
 Result<PackedLayout> BlockFormat::layout(std::int64_t rows, std::int64_t cols) const
 {
     const FormatDesc& d = desc();
-    const auto refuse = [&](const std::string& why) { return Error(Errc::InvalidArgument, name() + ": " + why); };
+    const auto refuse = [&](const std::string& why) {
+        return Error(Errc::InvalidArgument, name() + ": " + why);
+    };
     if (rows < 0 || cols < 0) return refuse(fmt::format("a matrix can't be {} x {}", rows, cols));
     PackedLayout l;
     l.rows = rows;
