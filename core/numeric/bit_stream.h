@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "core/numeric/hd.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -10,7 +12,7 @@ namespace halftone {
 // The bit stream of one row, in whole little-endian 32-bit words. `highFirst` swaps the nibbles of all bytes:
 // the first of two 4-bit codes then has the high one.
 
-inline std::uint32_t swapNibbles(std::uint32_t word)
+HALFTONE_HD std::uint32_t swapNibbles(std::uint32_t word)
 {
     return (word & 0x0f0f0f0fu) << 4 | (word >> 4 & 0x0f0f0f0fu);
 }

@@ -90,7 +90,7 @@ std::uint8_t nestedCode(float scale, float mean, float runScale)
 
 float nestedScale(std::uint8_t code, float mean, float runScale)
 {
-    return dynamicMap()[code] * runScale + mean;
+    return nestedValue(dynamicMap()[code], mean, runScale);
 }
 
 void nestScales(std::span<const float> scales, std::span<const std::byte> shared, std::size_t first,

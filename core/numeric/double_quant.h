@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/base/export.h"
+#include "core/numeric/hd.h"
 
 #include <array>
 #include <cstddef>
@@ -27,6 +28,9 @@ constexpr std::int64_t nestedCount(std::int64_t groups)
 {
     return 1 + (groups + kNestedBlock - 1) / kNestedBlock;
 }
+
+/// A scale from the value of its code in the map.
+HALFTONE_HD float nestedValue(float mapped, float mean, float runScale) { return mapped * runScale + mean; }
 
 /// Mean and scales of runs for all scales of a tensor; `out` holds nestedCount() floats.
 void makeNested(std::span<const float> scales, std::span<float> out);

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <fmt/core.h>
 #include <new>
+#include <vector>
 
 namespace halftone::cuda {
 
@@ -42,21 +43,13 @@ private:
 
 bool isWeightType(DType dtype) { return dtype == DType::F32 || dtype == DType::F16 || dtype == DType::BF16; }
 
-// The families that have kernels here.
-bool isKnown(const BlockFormat* format)
+// Sums over a whole tensor have an order that a GPU does not keep, and searches are the CPU's.
+bool canEncode(const BlockFormat* format)
 {
-    if (format == nullptr) return false;
-    switch (format->desc().family) {
-    case FormatDesc::Family::IntGrid:
-    case FormatDesc::Family::Q4_0:
-    case FormatDesc::Family::Q4_1:
-    case FormatDesc::Family::Q5_0:
-    case FormatDesc::Family::Q5_1:
-    case FormatDesc::Family::Q8_0:
-        return true;
-    default:
-        return false;
-    }
+    if (format == nullptr || format->desc().readOnly) return false;
+    const FormatDesc& desc = format->desc();
+    if (desc.layout == FormatDesc::Layout::Interleaved) return format->encodeFlops() < kSearchFlops;
+    return desc.scaleRule != ScaleRule::AbsMean && desc.shared != FormatDesc::Shared::NestedScales;
 }
 
 std::uint8_t* addressOf(const Tensor& tensor)
@@ -68,13 +61,11 @@ std::uint8_t* addressOf(const Tensor& tensor)
 PlanesView viewOf(const PackedTensor& packed, const PackedLayout& layout)
 {
     const std::int64_t block = packed.format->desc().blockSize;
-    return {addressOf(packed.codes),
-            addressOf(packed.scales),
-            addressOf(packed.zeros),
-            layout.codeRowBytes,
-            layout.scaleRowBytes,
-            layout.zeroRowBytes,
-            block > 0 ? block : std::max<std::int64_t>(layout.cols, 1)};
+    return {addressOf(packed.codes), addressOf(packed.scales),
+            addressOf(packed.zeros), addressOf(packed.shared),
+            layout.codeRowBytes,     layout.scaleRowBytes,
+            layout.zeroRowBytes,     block > 0 ? block : std::max<std::int64_t>(layout.cols, 1),
+            packed.firstRow};
 }
 
 class CudaDevice final : public Device, public std::enable_shared_from_this<CudaDevice> {
@@ -126,9 +117,9 @@ public:
         case OpId::Matmul:
             return dtype == DType::F32;
         case OpId::QuantizeBlocks:
-            return isKnown(format) && isWeightType(dtype);
+            return canEncode(format) && isWeightType(dtype);
         case OpId::DequantizeBlocks:
-            return isKnown(format);
+            return format != nullptr;
         case OpId::BlockErrors:
             return false; // sums in a fixed order; the CPU has them
         }
@@ -197,7 +188,8 @@ public:
     Status run(const QuantizeBlocksOp& op, Stream& stream) override
     {
         HALFTONE_TRY(s, prepare(op, stream));
-        HALFTONE_CHECK(mine({&op.in, &op.packed.codes, &op.packed.scales, &op.packed.zeros}));
+        HALFTONE_CHECK(
+            mine({&op.in, &op.packed.codes, &op.packed.scales, &op.packed.zeros, &op.packed.shared}));
         const std::int64_t rows = op.packed.logical[0], cols = op.packed.logical[1];
         HALFTONE_TRY(layout, op.packed.format->layout(rows, cols));
         if (rows == 0 || cols == 0) return clearPlanes(op.packed, *s);
@@ -216,7 +208,8 @@ public:
     Status run(const DequantizeBlocksOp& op, Stream& stream) override
     {
         HALFTONE_TRY(s, prepare(op, stream));
-        HALFTONE_CHECK(mine({&op.out, &op.packed.codes, &op.packed.scales, &op.packed.zeros}));
+        HALFTONE_CHECK(
+            mine({&op.out, &op.packed.codes, &op.packed.scales, &op.packed.zeros, &op.packed.shared}));
         const std::int64_t rows = op.packed.logical[0], cols = op.packed.logical[1];
         if (rows == 0 || cols == 0) return Ok{};
         HALFTONE_TRY(layout, op.packed.format->layout(rows, cols));
@@ -289,6 +282,12 @@ private:
             if (!plane->empty())
                 HALFTONE_CHECK(
                     check(cudaMemsetAsync(addressOf(*plane), 0, plane->byteSize(), stream.get()), "clear"));
+        std::vector<std::byte> shared(packed.shared.empty() ? 0 : packed.shared.byteSize());
+        packed.format->encodeShared({}, {}, shared);
+        if (!shared.empty())
+            HALFTONE_CHECK(check(cudaMemcpyAsync(addressOf(packed.shared), shared.data(), shared.size(),
+                                                 cudaMemcpyHostToDevice, stream.get()),
+                                 "clear"));
         return wait(stream, "clear");
     }
 
@@ -299,11 +298,12 @@ private:
         const std::int64_t cols = layout.cols;
         HALFTONE_TRY(state, streamOf(stream));
         ValueRange range;
-        if (op.packed.format->desc().blockSize == FormatDesc::kWholeTensor) {
+        if (op.packed.format->desc().needsWholeTensor()) {
             QuantizeState found{};
             HALFTONE_CHECK(
                 check(cudaMemcpy(&found, state->state(), sizeof found, cudaMemcpyDeviceToHost), "quantize"));
-            range = {floatOf(found.min), floatOf(found.max)};
+            range.min = floatOf(found.min);
+            range.max = floatOf(found.max);
         }
         HALFTONE_TRY(raw, makeTensor(cpuDevice(), op.in.dtype(), Shape{1, cols}));
         HALFTONE_CHECK(run(CopyOp{op.in.rows(row, row + 1), raw}, stream));
@@ -311,6 +311,7 @@ private:
         HALFTONE_TRY(cpuStream, cpuDevice().makeStream());
         HALFTONE_CHECK(cpuDevice().run(CastOp{raw, values}, *cpuStream));
         HALFTONE_TRY(spare, makePacked(cpuDevice(), *op.packed.format, Shape{1, cols}));
+        op.packed.format->encodeShared(range, {}, planesOf(spare).shared);
         HALFTONE_CHECK(
             op.packed.format->encodeRow(std::as_const(values).values<float>(), row, range, planesOf(spare)));
         return Error(Errc::Internal,
