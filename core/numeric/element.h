@@ -24,11 +24,18 @@ enum class Element : std::uint8_t {
 
 HALFTONE_HD SmallFloat smallFloatOf(Element element)
 {
-    return element == Element::E4M3   ? kE4M3
-           : element == Element::E5M2 ? kE5M2
-           : element == Element::E2M3 ? kE2M3
-           : element == Element::E3M2 ? kE3M2
-                                      : kE2M1;
+    switch (element) {
+    case Element::E4M3:
+        return kE4M3;
+    case Element::E5M2:
+        return kE5M2;
+    case Element::E2M3:
+        return kE2M3;
+    case Element::E3M2:
+        return kE3M2;
+    default:
+        return kE2M1;
+    }
 }
 
 HALFTONE_HD std::int32_t bitsOfElement(Element element)

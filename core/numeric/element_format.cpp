@@ -4,6 +4,7 @@
 #include "core/base/checked.h"
 #include "core/numeric/bit_stream.h"
 #include "core/numeric/double_quant.h"
+#include "core/numeric/element_group.h"
 #include "core/numeric/encode_errors.h"
 #include "core/numeric/planar_rows.h"
 
@@ -13,12 +14,11 @@ namespace halftone {
 
 namespace {
 
-using PlanarFamily = FormatDesc::Family;
-
-float floatAt(std::span<const std::byte> plane, std::size_t index)
+// Of formats that have one; it comes first in the plane.
+float tensorScaleIn(std::span<const std::byte> shared)
 {
-    float value;
-    std::memcpy(&value, plane.data() + index * sizeof value, sizeof value);
+    float value = 1.0f;
+    if (!shared.empty()) std::memcpy(&value, shared.data(), sizeof value);
     return value;
 }
 
@@ -30,15 +30,8 @@ std::size_t groupOf(std::int64_t row, std::size_t groups, std::size_t group)
 
 } // namespace
 
-/// What the codes of a group are made with.
-struct ElementFormat::Group {
-    float scale = 1.0f;
-    float inverse = 1.0f; ///< used where multiplying is what the family does
-};
-
 ElementFormat::ElementFormat(const FormatDesc& desc, std::string name, std::string title)
-    : m_desc(desc), m_name(std::move(name)), m_title(std::move(title)),
-      m_bias(desc.element == Element::Int ? 1 << (desc.bits - 1) : 0),
+    : m_desc(desc), m_name(std::move(name)), m_title(std::move(title)), m_bias(elementBias(desc)),
       m_largest(largestOf(desc.element, desc.bits))
 {
     for (std::int32_t code = m_desc.lowest; code <= m_desc.highest; ++code)
@@ -60,36 +53,19 @@ void ElementFormat::encodeShared(const ValueRange& range, std::span<const float>
 }
 
 // Makes and stores the scale of one group from its largest (or mean) magnitude.
-ElementFormat::Group ElementFormat::encodeScale(float measure, const PackedRows& out, std::size_t group,
-                                                std::size_t groups) const
+GroupScale ElementFormat::encodeScale(float measure, const PackedRows& out, std::size_t group,
+                                      std::size_t groups) const
 {
     std::byte* at = out.scales.data() + group * static_cast<std::size_t>(bytesOfScale(m_desc.scale));
-    switch (m_desc.family) {
-    case PlanarFamily::Mx: {
-        const std::uint8_t code = mxScaleCode(measure, m_desc.scaleRule, m_largest);
-        *at = std::byte{code};
-        return {e8m0Value(code), mxInverse(code)};
-    }
-    case PlanarFamily::Nv: {
-        const float tensorScale = floatAt(out.shared, 0);
-        const std::uint8_t code = nvScaleCode(measure, m_desc.scaleRule, m_largest, tensorScale);
-        *at = std::byte{code};
-        return {smallFloatValue(code, kE4M3) * tensorScale, 0};
-    }
-    case PlanarFamily::Lookup:
-        if (m_desc.scale == ScaleType::Dynamic8)
-            nestScales({&measure, 1}, out.shared, groupOf(out.firstRow, groups, group), {at, 1});
-        else
-            storeScale(at, measure, m_desc.scale);
+    if (m_desc.scale == ScaleType::Dynamic8) {
+        nestScales({&measure, 1}, out.shared, groupOf(out.firstRow, groups, group), {at, 1});
         // The codes are made with the exact scale, as bitsandbytes makes them.
         return {measure, inverseOf(measure)};
-    default: {
-        const float exact = m_desc.family == PlanarFamily::Ternary ? measure : measure / m_largest;
-        const float scale = measure == 0.0f ? 1.0f : roundScale(exact, m_desc.scale);
-        storeScale(at, scale, m_desc.scale);
-        return {scale, 0};
     }
-    }
+    const float tensorScale = tensorScaleIn(out.shared);
+    const std::uint32_t bits = groupScaleBits(m_desc, measure, tensorScale);
+    std::memcpy(at, &bits, static_cast<std::size_t>(bytesOfScale(m_desc.scale)));
+    return groupScaleOf(m_desc, bits, tensorScale);
 }
 
 Status ElementFormat::encodeRow(std::span<const float> in, std::int64_t row, ValueRange range,
@@ -98,7 +74,6 @@ Status ElementFormat::encodeRow(std::span<const float> in, std::int64_t row, Val
     if (const auto bad = firstNonFinite(in))
         return notFiniteError(row, static_cast<std::int64_t>(*bad), in[*bad]);
     const bool byMean = m_desc.scaleRule == ScaleRule::AbsMean;
-    const bool multiplies = m_desc.family == PlanarFamily::Mx || m_desc.family == PlanarFamily::Lookup;
     const std::size_t size = groupSize(m_desc, in.size()), groups = ceilDiv(in.size(), size);
     BitWriter writer(out.codes.data(), m_desc.highNibbleFirst);
     for (std::size_t begin = 0, group = 0; begin < in.size(); begin += size, ++group) {
@@ -106,17 +81,14 @@ Status ElementFormat::encodeRow(std::span<const float> in, std::int64_t row, Val
         const auto values = in.subspan(begin, std::min(size, in.size() - begin));
         const ValueRange mine = m_desc.blockSize == FormatDesc::kWholeTensor ? range : rangeOfRow(values);
         const float measure = byMean ? mine.meanMagnitude() : mine.peak();
-        const Group g = encodeScale(measure, out, group, groups);
+        const GroupScale g = encodeScale(measure, out, group, groups);
         if (!std::isfinite(g.scale))
             return scaleOverflowError(
                 row, static_cast<std::int64_t>(begin), static_cast<std::int64_t>(begin + values.size()),
                 "scale", byMean ? measure : measure / m_largest, scaleTypeTitle(m_desc.scale),
                 m_desc.scale == ScaleType::F16 ? "choose bf16 or f32 scales" : "choose f32 scales");
-        for (const float x : values) {
-            const float t = multiplies ? x * g.inverse : overScale(x, g.scale);
-            const std::int32_t code = elementCode(t, m_desc.element, m_desc.bits);
-            writer.put(static_cast<std::uint32_t>(code + m_bias), m_desc.bits);
-        }
+        for (const float x : values)
+            writer.put(static_cast<std::uint32_t>(codeInGroup(m_desc, x, g) + m_bias), m_desc.bits);
     }
     writer.finish();
     return Ok{};
@@ -130,8 +102,9 @@ float ElementFormat::scaleAt(const ConstPackedRows& in, std::size_t group, std::
         unnestScales({at, 1}, in.shared, groupOf(in.firstRow, groups, group), {&scale, 1});
         return scale;
     }
-    const float scale = loadScale(at, m_desc.scale);
-    return m_desc.shared == FormatDesc::Shared::TensorScale ? scale * floatAt(in.shared, 0) : scale;
+    std::uint32_t bits = 0;
+    std::memcpy(&bits, at, static_cast<std::size_t>(bytesOfScale(m_desc.scale)));
+    return groupScaleOf(m_desc, bits, tensorScaleIn(in.shared)).scale;
 }
 
 void ElementFormat::decodeRow(ConstPackedRows in, std::span<float> out) const

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/numeric/block_format.h"
+#include "core/numeric/element_group.h"
 
 #include <memory>
 
@@ -28,8 +29,7 @@ public:
     double encodeFlops() const override { return 10; }
 
 private:
-    struct Group;
-    Group encodeScale(float measure, const PackedRows& out, std::size_t group, std::size_t groups) const;
+    GroupScale encodeScale(float measure, const PackedRows& out, std::size_t group, std::size_t groups) const;
     float scaleAt(const ConstPackedRows& in, std::size_t group, std::size_t groups) const;
     std::int32_t codeFrom(std::uint32_t stored) const { return static_cast<std::int32_t>(stored) - m_bias; }
     // Of every stored code, also those that the encoder never writes.
