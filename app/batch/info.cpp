@@ -96,7 +96,9 @@ std::string jsonOf(const Shown& shown)
         weight["layer"] = role.layer;
         weight["class"] = nameOf(role.roleClass);
         weight["role"] = nameOf(role.role);
+        if (!info.packing.empty()) weight["packing"] = info.packing;
         if (!info.whyOpaque.empty()) weight["why_opaque"] = info.whyOpaque;
+        if (!info.note.empty()) weight["note"] = info.note;
         if (!shown.stats.empty()) weight["statistics"] = statsJson(shown.stats[i]);
         out["weights"].push_back(std::move(weight));
     }
@@ -129,9 +131,13 @@ std::string textOfModel(const Shown& shown, bool metadata)
         const auto& info = model.weights()->all()[shown.weights[i]];
         out += fmt::format("{:<{}}  {:<14} {:>16} {:>10} {:>7.3f}", info.name, width, info.type,
                            info.shape.text(), humanBytes(info.bytes), info.bitsPerWeight());
+        if (!info.whyOpaque.empty() || !info.note.empty())
+            out += "  " + (info.whyOpaque.empty() ? "warning: " + info.note : info.whyOpaque);
         if (!info.whyOpaque.empty()) {
-            out += "  " + info.whyOpaque;
-        } else if (!shown.stats.empty()) {
+            out += '\n';
+            continue;
+        }
+        if (!shown.stats.empty()) {
             const auto& s = shown.stats[i];
             out += fmt::format(" {:>10} {:>10} {:>10} {:>7} {:>9}", shortNumber(s.min), shortNumber(s.max),
                                shortNumber(s.rms()), shortNumber(s.crestFactor()), s.zeros);

@@ -220,7 +220,7 @@ std::vector<SweepPoint> Workspace::defaultSweep() const
     // A sweep only measures: against a source that is quantized already it says what is lost on top.
     const bool again =
         m_model && std::any_of(m_model->weights()->all().begin(), m_model->weights()->all().end(),
-                               [](const WeightInfo& w) { return w.format != nullptr; });
+                               [](const WeightInfo& w) { return w.isPacked(); });
     for (const auto& method : m_methods.all()) {
         const auto quantizer = std::dynamic_pointer_cast<const QuantizeMethod>(method);
         if (!quantizer) continue;

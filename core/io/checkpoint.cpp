@@ -149,14 +149,18 @@ Result<fs::path> pickInFolder(const fs::path& folder)
 void readSidecars(CheckpointData& data, const fs::path& folder)
 {
     std::error_code error;
-    const auto config = folder / "config.json";
-    if (fs::is_regular_file(config, error)) {
-        auto text = readTextFile(config, kConfigLimit);
+    const auto read = [&](const char* name, std::string& into) {
+        const auto file = folder / name;
+        if (!into.empty() || !fs::is_regular_file(file, error)) return;
+        auto text = readTextFile(file, kConfigLimit);
         if (text)
-            data.configJson = std::move(*text);
+            into = std::move(*text);
         else
-            data.warn("config.json can't be read: " + text.error().what());
-    }
+            data.warn(std::string(name) + " can't be read: " + text.error().what());
+    };
+    read("config.json", data.configJson);
+    read("quantize_config.json", data.quantizeConfigJson);
+    read("quant_config.json", data.quantizeConfigJson);
     for (const auto name : kSidecarNames)
         if (const auto path = folder / name; fs::is_regular_file(path, error)) data.sidecars.push_back(path);
     const auto here = folder.empty() ? fs::path(".") : folder;

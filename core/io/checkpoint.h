@@ -90,6 +90,9 @@ public:
     virtual std::span<const CheckpointIssue> issues() const = 0;
     /// Text of config.json beside a safetensors checkpoint; empty when there is none.
     virtual const std::string& configJson() const = 0;
+    /// Text of quantize_config.json or quant_config.json, where older programs keep what they did to the
+    /// weights; empty when there is none.
+    virtual const std::string& quantizeConfigJson() const = 0;
     /// Other files of a model folder (tokenizer.json, ...), to be copied along on export.
     virtual std::span<const std::filesystem::path> sidecars() const = 0;
     /// Over headers, sizes and sampled pages; goes into every result.

@@ -52,6 +52,7 @@ public:
     }
     std::span<const CheckpointIssue> issues() const override { return m.issues; }
     const std::string& configJson() const override { return m.configJson; }
+    const std::string& quantizeConfigJson() const override { return m.quantizeConfigJson; }
     std::span<const std::filesystem::path> sidecars() const override { return m.sidecars; }
 
     const std::string& contentHash() const override

@@ -35,7 +35,7 @@ struct CheckpointData {
     std::vector<MetaEntry> metadata;
     std::deque<std::vector<std::byte>> metadataBytes; ///< of entries that don't point into a file
     std::vector<CheckpointIssue> issues;
-    std::string configJson;
+    std::string configJson, quantizeConfigJson;
     std::vector<std::filesystem::path> sidecars;
 
     void warn(std::string text) { issues.push_back({CheckpointIssue::Severity::Warning, std::move(text)}); }

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstring>
 #include <fmt/core.h>
-#include <functional>
 
 namespace halftone {
 
@@ -92,6 +91,20 @@ Result<Tensor> decodePlainRows(const Tensor& source, const RowRange& range, Devi
                             in = copy;
                         }
                         return cpu.run(CastOp{in, out}, stream);
+                    });
+}
+
+Result<Tensor> computedRows(std::int64_t cols, const RowRange& range, Device& device,
+                            const std::stop_token& stop, const RowDecoder& decode)
+{
+    HALFTONE_CHECK(checkRange(range, range.end));
+    Device& cpu = isHostDevice(device) ? device : cpuDevice();
+    return inChunks(range, cols, device, stop,
+                    [&](std::int64_t b, std::int64_t e, Tensor& out, Stream& stream) -> Status {
+                        if (range.want == DType::F32) return decode(b, e, out.values<float>());
+                        HALFTONE_TRY(floats, makeTensor(cpu, DType::F32, out.shape()));
+                        HALFTONE_CHECK(decode(b, e, floats.values<float>()));
+                        return cpu.run(CastOp{floats, out}, stream);
                     });
 }
 

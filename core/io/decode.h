@@ -5,6 +5,8 @@
 #include "core/device/device.h"
 
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <stop_token>
 
 namespace halftone {
@@ -22,6 +24,11 @@ Result<Tensor> decodePlainRows(const Tensor& source, const RowRange& range, Devi
 /// Planes as ops.h describes them, on the CPU, of any alignment.
 Result<Tensor> decodePackedRows(const PackedTensor& source, const RowRange& range, Device& device,
                                 std::stop_token stop);
+
+/// Rows that `decode` makes as floats, row-major, piece by piece.
+using RowDecoder = std::function<Status(std::int64_t begin, std::int64_t end, std::span<float> out)>;
+Result<Tensor> computedRows(std::int64_t cols, const RowRange& range, Device& device,
+                            const std::stop_token& stop, const RowDecoder& decode);
 
 /// True for the devices whose memory is the host's.
 bool isHostDevice(const Device& device);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/io/weights.h"
 
-#include "core/io/compressed_reader.h"
 #include "core/io/decode.h"
 #include "core/io/mapped_storage.h"
+#include "core/io/scale_siblings.h"
+#include "core/io/stored_weight.h"
 #include "core/io/text_names.h"
 
 #include <algorithm>
-#include <array>
 #include <fmt/core.h>
 #include <new>
 #include <numeric>
@@ -16,37 +16,28 @@ namespace halftone {
 
 namespace {
 
-// Names under which other programs keep the scales of a weight of 8-bit elements, or the scale of a whole
-// NVFP4 weight. Without them the values would be read thousands of times too large.
-std::string scaleSibling(const Checkpoint& checkpoint, const TensorInfo& t)
+// GGUF keeps the scale of a whole NVFP4 weight in a tensor beside it.
+bool isTensorScaled(const TensorInfo& t)
 {
-    constexpr std::string_view kWeight = ".weight";
-    const bool bytes = t.stored.plain && bitsOf(*t.stored.plain) == 8 && *t.stored.plain != DType::Bool;
-    const bool floats =
-        t.stored.blocks != nullptr && t.stored.blocks->desc().family == FormatDesc::Family::NVFP4;
-    if (!(bytes || floats) || !t.name.ends_with(kWeight)) return {};
-    const std::string base = t.name.substr(0, t.name.size() - kWeight.size());
-    for (const auto& name : {t.name + "_scale_inv", t.name + "_scale", base + ".scale", base + ".scales",
-                             t.name + ".absmax", base + ".SCB"})
-        if (checkpoint.find(name) != nullptr) return name;
-    return {};
+    return t.stored.blocks != nullptr && t.stored.blocks->desc().family == FormatDesc::Family::NVFP4;
 }
 
 class WeightSetImpl final : public WeightSet {
 public:
     explicit WeightSetImpl(std::shared_ptr<const Checkpoint> checkpoint) : m_checkpoint(std::move(checkpoint))
     {
-        const CompressedReader compressed(*m_checkpoint);
+        StoredGroups groups(m_checkpoint);
+        for (const auto find : {findCompressedTensors, findGptq, findAwq, findScaledElements})
+            find(groups);
         const auto tensors = m_checkpoint->tensors();
         m_all.reserve(tensors.size());
         for (std::uint32_t i = 0; i < tensors.size(); ++i) {
-            if (compressed.isLeader(i)) {
-                m_packed.push_back(compressed.read(i));
-                m_packedIndex.push_back(static_cast<std::int32_t>(m_packed.size()) - 1);
-                m_all.push_back(m_packed.back().info);
-            } else if (!compressed.isPart(i)) {
-                m_packedIndex.push_back(-1);
+            if (const auto* group = groups.ledBy(i)) {
+                m_all.push_back(group->info);
+                m_stored.push_back(group->weight);
+            } else if (groups.isFree(i)) {
                 m_all.push_back(single(i));
+                m_stored.emplace_back();
             }
         }
         m_byName.resize(m_all.size());
@@ -68,15 +59,14 @@ public:
                             Device& device, std::stop_token stop) const override
     {
         HALFTONE_CHECK(readable(info));
-        const auto* compressed = compressedOf(info);
-        if (compressed == nullptr)
+        const auto* stored = storedOf(info);
+        if (stored == nullptr)
             return m_checkpoint->loadRows(part(info, 0), begin, end, want, device, std::move(stop));
         if (begin < 0 || begin > end || end > info.shape.rows())
             return Error(Errc::InvalidArgument, fmt::format("rows {} to {} asked for, but there are {}",
                                                             begin, end, info.shape.rows()))
                 .in("tensor " + shownName(info.name));
-        HALFTONE_TRY(planes, compressedPlanes(m_checkpoint, *compressed, begin, end));
-        auto rows = decodePackedRows(planes, {0, end - begin, want}, device, std::move(stop));
+        auto rows = storedRows(info, *stored, {begin, end, want}, device, stop);
         if (!rows && rows.error().code() == Errc::Cancelled) return rows;
         HALFTONE_CHECK(intact(info));
         return std::move(rows).in("tensor " + shownName(info.name));
@@ -85,9 +75,7 @@ public:
     Result<Tensor> source(const WeightInfo& info, Device& device, std::stop_token stop) const override
     {
         HALFTONE_CHECK(readable(info));
-        const bool asStored =
-            info.plain == DType::F32 || info.plain == DType::F16 || info.plain == DType::BF16;
-        if (asStored && isHostDevice(device)) return m_checkpoint->mapped(part(info, 0));
+        if (info.isMappable() && isHostDevice(device)) return m_checkpoint->mapped(part(info, 0));
         return loadRows(info, 0, info.shape.rows(), DType::F32, device, std::move(stop));
     }
 
@@ -98,8 +86,11 @@ public:
         if (info.format == nullptr)
             return Error(Errc::InvalidArgument, fmt::format("is stored as {}, not quantized", info.type))
                 .in(where);
-        if (const auto* compressed = compressedOf(info))
-            return compressedPlanes(m_checkpoint, *compressed, 0, info.shape.rows());
+        if (const auto* stored = storedOf(info)) {
+            auto planes = stored->planes(0, info.shape.rows());
+            HALFTONE_CHECK(intact(info));
+            return std::move(planes).in(where);
+        }
         HALFTONE_TRY(bytes, m_checkpoint->raw(part(info, 0)));
         PackedTensor packed;
         packed.format = info.format;
@@ -135,9 +126,11 @@ private:
         w.parts = {index};
         if (const auto bytes = m_checkpoint->raw(t); !bytes)
             w.whyOpaque = bytes.error().what();
-        else if (const auto scale = scaleSibling(*m_checkpoint, t); w.whyOpaque.empty() && !scale.empty())
+        else if (const auto* scale = scaleSibling(*m_checkpoint, t); scale != nullptr && isTensorScaled(t))
             w.whyOpaque = fmt::format("{} values with the scales {}: block-scaled {} is not supported yet",
-                                      w.type, shownName(scale), w.type);
+                                      w.type, shownName(scale->name), w.type);
+        else if (w.whyOpaque.empty())
+            w.note = noteOnScales(*m_checkpoint, t);
         return w;
     }
 
@@ -152,19 +145,28 @@ private:
         return m_checkpoint->tensors()[info.parts[i]];
     }
 
-    const CompressedWeightParts* compressedOf(const WeightInfo& info) const
+    const StoredWeight* storedOf(const WeightInfo& info) const
     {
         // A copy of a WeightInfo is as good as the one in all().
         const auto* own = find(info.name);
-        if (own == nullptr) return nullptr;
-        const auto at = m_packedIndex[static_cast<std::size_t>(own - m_all.data())];
-        return at < 0 ? nullptr : &m_packed[static_cast<std::size_t>(at)];
+        return own == nullptr ? nullptr : m_stored[static_cast<std::size_t>(own - m_all.data())].get();
+    }
+
+    static Result<Tensor> storedRows(const WeightInfo& info, const StoredWeight& stored,
+                                     const RowRange& range, Device& device, const std::stop_token& stop)
+    {
+        if (info.format == nullptr)
+            return computedRows(info.shape.cols(), range, device, stop,
+                                [&](std::int64_t b, std::int64_t e, std::span<float> out) {
+                                    return stored.decode(b, e, out);
+                                });
+        HALFTONE_TRY(planes, stored.planes(range.begin, range.end));
+        return decodePackedRows(planes, {0, range.end - range.begin, range.want}, device, stop);
     }
 
     std::shared_ptr<const Checkpoint> m_checkpoint;
     std::vector<WeightInfo> m_all;
-    std::vector<std::int32_t> m_packedIndex; ///< into m_packed, one a weight; -1: a single tensor
-    std::vector<CompressedWeightParts> m_packed;
+    std::vector<std::shared_ptr<const StoredWeight>> m_stored; ///< one a weight; null: a single tensor
     std::vector<std::uint32_t> m_byName;
 };
 

@@ -12,18 +12,29 @@
 
 namespace halftone {
 
-/// One weight as a person sees it: a stored tensor, or several that make up one quantized matrix
-/// (compressed-tensors: X_packed, X_scale, X_zero_point, X_shape).
+/// One weight as a person sees it: a stored tensor, or several that make up one quantized matrix (codes,
+/// scales, zero points, as compressed-tensors, GPTQ, AWQ and others name them).
 struct WeightInfo {
     std::string name;                    ///< "model.layers.0.mlp.up_proj.weight"
     Shape shape;                         ///< logical
     std::string type;                    ///< "BF16", "Q4_0", "int4.g128.f16"
     const BlockFormat* format = nullptr; ///< null: plain elements
     std::optional<DType> plain;
+    std::string packing;              ///< convention of a weight of several tensors: "gptq", "awq", "fp8"
     std::string whyOpaque;            ///< not empty: values can't be read, and why
+    std::string note;                 ///< what a person should know about its values; may be empty
     std::uint64_t bytes = 0;          ///< of all parts
     std::vector<std::uint32_t> parts; ///< indices into Checkpoint::tensors(): codes, scale, zero, shape
     bool isMatrix() const { return shape.rank() == 2; }
+    /// Codes that are read with scales, whether or not they make up one of our formats.
+    bool isPacked() const { return format != nullptr || !packing.empty(); }
+    /// Its values are real numbers that can be read.
+    bool isDecodable() const { return whyOpaque.empty() && (isPacked() || (plain && isFloat(*plain))); }
+    /// source() is the file itself: nothing is decoded.
+    bool isMappable() const
+    {
+        return !isPacked() && (plain == DType::F32 || plain == DType::F16 || plain == DType::BF16);
+    }
     std::int64_t count() const { return shape.count(); }
     double bitsPerWeight() const
     {

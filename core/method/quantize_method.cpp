@@ -64,7 +64,7 @@ Result<MethodPlan> QuantizeMethod::plan(const MethodInput& input, const ParamLis
         plan.bytesRead += info.bytes;
         plan.flops += static_cast<double>(count) * flopsPerWeight(params);
         // Values stay mapped when they are plain halves or floats; blocks are decoded to F32 first.
-        const std::uint64_t source = info.format != nullptr ? 4 * count : info.bytes;
+        const std::uint64_t source = info.isMappable() ? info.bytes : 4 * count;
         plan.peakBytes = std::max(plan.peakBytes, source + c.layout.total());
     }
     return plan;

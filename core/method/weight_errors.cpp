@@ -175,8 +175,7 @@ std::vector<std::uint32_t> defaultWeights(const Model& model)
     std::vector<std::uint32_t> linear, matrices;
     for (const auto& role : model.roles()) {
         const auto& info = all[role.weight];
-        if (!info.whyOpaque.empty() || info.shape.rank() < 2 || info.count() == 0) continue;
-        if (info.format == nullptr && !(info.plain && isFloat(*info.plain))) continue;
+        if (!info.isDecodable() || info.shape.rank() < 2 || info.count() == 0) continue;
         matrices.push_back(role.weight);
         if (role.linear && !role.bias) linear.push_back(role.weight);
     }

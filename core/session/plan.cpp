@@ -257,10 +257,7 @@ private:
             if (output.how == How::Quantize) {
                 values += static_cast<double>(n);
                 flops += static_cast<double>(n) * m_request.method->flopsPerWeight(weight.params);
-                const bool decoded =
-                    info.format != nullptr || (info.plain && *info.plain != DType::F32 &&
-                                               *info.plain != DType::F16 && *info.plain != DType::BF16);
-                if (decoded) need += 4 * n;
+                if (!info.isMappable()) need += 4 * n;
                 // The planes, and their copy while rows move or zero points are packed.
                 need += weight.bytesAfter;
             }

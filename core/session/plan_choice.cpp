@@ -21,10 +21,10 @@ bool isEightBitFloat(DType dtype)
            dtype == DType::F8E5M2Fnuz || dtype == DType::F8E8M0;
 }
 
-// Already quantized by somebody: blocks, or 8-bit floats.
+// Already quantized by somebody: blocks, codes with scales, or 8-bit floats.
 bool isQuantized(const WeightInfo& info)
 {
-    return info.format != nullptr || (info.plain && isEightBitFloat(*info.plain));
+    return info.isPacked() || (info.plain && isEightBitFloat(*info.plain));
 }
 
 class Chooser {
@@ -117,8 +117,7 @@ private:
         // A stack of experts is a matrix of all their rows to GGUF; other layouts have no word for it.
         const bool stack = info.shape.rank() == 3 && role.linear && m_container == Container::Gguf;
         if ((info.shape.rank() != 2 && !stack) || info.count() == 0) return choice;
-        if (info.whyOpaque.empty() && info.format == nullptr && !(info.plain && isFloat(*info.plain)))
-            return choice;
+        if (info.whyOpaque.empty() && !info.isDecodable()) return choice;
         choice.params = paramsFor(m_recipe, info.name, id, m_used);
         WeightInfo matrix = info;
         matrix.shape = Shape{info.shape.rows(), info.shape.cols()};
@@ -134,10 +133,11 @@ private:
             if (!m_recipe.requantize)
                 return Error(
                     Errc::Unsupported,
-                    fmt::format("tensor {} is quantized already ({}, {:.1f} bits per weight): quantizing "
+                    fmt::format("tensor {} is quantized already ({}, {:.1f} bits per weight{}{}): quantizing "
                                 "again adds its error to the old one; start from the original, or set "
                                 "requantize=true",
-                                info.name, info.type, info.bitsPerWeight()));
+                                info.name, info.type, info.bitsPerWeight(), info.note.empty() ? "" : "; ",
+                                info.note));
             ++m_again;
             m_againType = info.type;
         }
@@ -270,7 +270,7 @@ Result<KeptAs> keepAs(const WeightInfo& info, Container from, Container to, std:
             .in(where);
     }
     const bool vector = info.shape.rank() < 2;
-    if (info.format != nullptr) {
+    if (info.isPacked()) {
         if (from == to) return out;
         // F32 would be exact, and many times as large as what was chosen once; BF16 can't overflow.
         out.convertTo = wanted.value_or(to == Container::Gguf ? DType::F16 : DType::BF16);

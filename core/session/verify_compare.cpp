@@ -179,7 +179,7 @@ std::string WeightComparison::problem(const WeightSlice& written, const WeightSl
         return fmt::format(
             "{} values are NaN or Inf where the source's are finite, the first at row {}, column {}",
             notFinite, badRow, badColumn);
-    const bool plainBoth = written.info->format == nullptr && source.info->format == nullptr;
+    const bool plainBoth = !written.info->isPacked() && !source.info->isPacked();
     // The same type was copied: one bit that differs is an error. Another plain type only rounds.
     constexpr double kPlainSqnr = 20;
     const double limit = plainBoth ? std::max(minSqnr, kPlainSqnr) : minSqnr;

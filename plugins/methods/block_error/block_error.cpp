@@ -319,7 +319,7 @@ Result<MethodPlan> BlockErrorMethod::plan(const MethodInput& input, const ParamL
             continue;
         }
         const auto count = static_cast<std::uint64_t>(info.count());
-        const std::uint64_t source = info.format != nullptr ? 4 * count : info.bytes;
+        const std::uint64_t source = info.isMappable() ? info.bytes : 4 * count;
         ++plan.weights;
         plan.bytesRead += info.bytes;
         for (const auto* format : formats) {

@@ -286,7 +286,7 @@ private Q_SLOTS:
         QTest::newRow("negative shape") << 5 << QByteArray("weight_shape is");
         QTest::newRow("no config") << 6 << QByteArray("config");
         QTest::newRow("other group size") << 7 << QByteArray("no config group");
-        QTest::newRow("activation order") << 8 << QByteArray("g_idx");
+        QTest::newRow("activation order of another length") << 8 << QByteArray("g_idx is I32 8");
         QTest::newRow("codes of FP4") << 9 << QByteArray("FP4");
         QTest::newRow("scales of I32") << 10 << QByteArray("I32");
         QTest::newRow("zero point missing") << 11 << QByteArray("no config group");
@@ -331,7 +331,7 @@ private Q_SLOTS:
             config.replace(config.find("\"group_size\": 32"), 16, "\"group_size\": 64");
             break;
         case 8:
-            tensors.push_back({"model.layers.0.mlp.up_proj.weight_g_idx", {64}, DType::I32, Bytes(256)});
+            tensors.push_back({"model.layers.0.mlp.up_proj.weight_g_idx", {8}, DType::I32, Bytes(32)});
             break;
         case 9:
             tensors[0] = {tensors[0].name, {8, 32}, DType::U8, Bytes(256)};
@@ -411,28 +411,30 @@ private Q_SLOTS:
     void scaledEightBitIsNeverACast_data()
     {
         QTest::addColumn<QByteArray>("sibling");
-        QTest::addColumn<bool>("opaque");
-        QTest::newRow("weight_scale_inv") << QByteArray("q_proj.weight_scale_inv") << true;
-        QTest::newRow("weight_scale") << QByteArray("q_proj.weight_scale") << true;
-        QTest::newRow("scale") << QByteArray("q_proj.scale") << true;
-        QTest::newRow("of another weight") << QByteArray("k_proj.weight_scale") << false;
+        QTest::addColumn<float>("value");
+        QTest::newRow("weight_scale_inv") << QByteArray("q_proj.weight_scale_inv") << 0.5f;
+        QTest::newRow("weight_scale") << QByteArray("q_proj.weight_scale") << 0.5f;
+        QTest::newRow("scale") << QByteArray("q_proj.scale") << 0.5f;
+        QTest::newRow("of another weight") << QByteArray("k_proj.weight_scale") << 1.0f;
     }
     void scaledEightBitIsNeverACast()
     {
         QFETCH(QByteArray, sibling);
-        QFETCH(bool, opaque);
+        QFETCH(float, value);
         for (const auto dtype : {DType::F8E4M3, DType::I8}) {
             const TempDir dir;
             const auto set = open(dir,
                                   {{"q_proj.weight", {2, 2}, dtype, fromHex("38383838")},
-                                   {sibling.toStdString(), {1, 1}, DType::F32, fromHex("0000803f")}},
+                                   {sibling.toStdString(), {1, 1}, DType::F32, fromHex("0000003f")}},
                                   "{}");
             HALFTONE_VERIFY(set);
             const auto* w = (*set)->find("q_proj.weight");
-            QCOMPARE(w->whyOpaque.empty(), !opaque);
+            QVERIFY2(w->whyOpaque.empty(), w->whyOpaque.c_str());
+            QCOMPARE(w->isPacked(), value != 1.0f);
             const auto loaded = (*set)->loadRows(*w, 0, 1, DType::F32, cpuDevice(), {});
-            QCOMPARE(static_cast<bool>(loaded), !opaque);
-            if (opaque) QVERIFY(w->whyOpaque.find(sibling.toStdString()) != std::string::npos);
+            HALFTONE_VERIFY(loaded);
+            const float unit = dtype == DType::I8 ? 56.0f : 1.0f;
+            QCOMPARE(loaded->values<float>()[0], unit * value);
         }
     }
 };
