@@ -15,6 +15,7 @@ void addMethods(CLI::App& app, Program& program);
 void addPlan(CLI::App& app, Program& program);
 void addQuantize(CLI::App& app, Program& program);
 void addRun(CLI::App& app, Program& program);
+void addConvert(CLI::App& app, Program& program);
 void addEval(CLI::App& app, Program& program);
 void addVerify(CLI::App& app, Program& program);
 void addView(CLI::App& app, Program& program);

@@ -97,6 +97,7 @@ int main(int argc, char** argv)
     halftone::batch::addMethods(app, program);
     halftone::batch::addPlan(app, program);
     halftone::batch::addQuantize(app, program);
+    halftone::batch::addConvert(app, program);
     halftone::batch::addRun(app, program);
     halftone::batch::addEval(app, program);
     halftone::batch::addVerify(app, program);

@@ -23,20 +23,28 @@ struct VerifyOptions {
 void printReport(const Program& program, const VerifyOptions& options, const VerifyReport& report)
 {
     if (program.json) {
-        Json out{
-            {"file", options.file},        {"against", options.against}, {"passed", report.passed()},
-            {"compared", report.compared}, {"failed", report.failed},    {"missing", report.missing},
-            {"extra", report.extra},       {"worst", report.worst},      {"worst_sqnr_db", report.worstSqnr},
-            {"findings", report.findings}};
+        Json out{{"file", options.file},
+                 {"against", options.against.empty() ? Json(nullptr) : Json(options.against)},
+                 {"passed", report.passed()},
+                 {"compared", report.compared},
+                 {"failed", report.failed},
+                 {"missing", report.missing},
+                 {"extra", report.extra},
+                 {"worst", report.worst},
+                 {"worst_sqnr_db", report.worstSqnr},
+                 {"findings", report.findings}};
         program.print(out.dump(2, ' ', false, Json::error_handler_t::replace));
         return;
     }
     std::string out;
     for (const auto& finding : report.findings)
         out += finding + "\n";
-    out += fmt::format("{}: {} weights compared, {} failed, {} missing, {} extra",
-                       report.passed() ? "passed" : "failed", report.compared, report.failed, report.missing,
-                       report.extra);
+    const char* verdict = report.passed() ? "passed" : "failed";
+    if (options.against.empty())
+        out += fmt::format("{}: {} weights looked at, {} failed", verdict, report.compared, report.failed);
+    else
+        out += fmt::format("{}: {} weights compared, {} failed, {} missing, {} extra", verdict,
+                           report.compared, report.failed, report.missing, report.extra);
     if (!report.worst.empty())
         out += fmt::format("; largest loss: {}, {:.2f} dB", report.worst, report.worstSqnr);
     program.print(out + "\n");
@@ -46,12 +54,17 @@ Status runVerify(Program& program, const VerifyOptions& options)
 {
     if (!options.results.empty()) HALFTONE_CHECK(mayWrite(options.results, options.overwrite));
     HALFTONE_TRY(written, openInput(options.file, options.strict));
-    HALFTONE_TRY(source, openInput(options.against, options.strict));
+    std::shared_ptr<const Model> source;
+    if (!options.against.empty()) {
+        HALFTONE_TRY(opened, openInput(options.against, options.strict));
+        source = opened;
+    }
     auto results =
         MemoryResults::make(provenanceOf(program, *written, "verify", 1, {{"against", options.against}}));
     VerifyReport report;
     const Status done = program.runJob("Verify", results, [&](JobContext& ctx) -> Status {
-        HALFTONE_TRY(made, verifyCheckpoint(*written, *source, options.limits, ctx));
+        HALFTONE_TRY(made, source == nullptr ? scanCheckpoint(*written, ctx)
+                                             : verifyCheckpoint(*written, *source, options.limits, ctx));
         report = made;
         return Ok{};
     });
@@ -76,10 +89,11 @@ Status runVerify(Program& program, const VerifyOptions& options)
 void addVerify(CLI::App& app, Program& program)
 {
     auto options = std::make_shared<VerifyOptions>();
-    auto* cmd = app.add_subcommand("verify", "Re-open a checkpoint and compare every tensor with its source")
-                    ->fallthrough();
+    auto* cmd =
+        app.add_subcommand("verify", "Look at every tensor of a checkpoint, or compare it with its source")
+            ->fallthrough();
     cmd->add_option("OUT", options->file, "The checkpoint to check")->required();
-    cmd->add_option("--against", options->against, "The checkpoint it was made from")->required();
+    cmd->add_option("--against", options->against, "The checkpoint it was made from");
     cmd->add_option("--min-sqnr", options->limits.minSqnr, "A quantized weight below this many dB fails")
         ->capture_default_str();
     cmd->add_option("--results", options->results, "Also write the comparison to this HDF5 file");

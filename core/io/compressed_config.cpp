@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/io/compressed_tensors.h"
 
+#include "core/io/layout_list.h"
 #include "core/io/text_names.h"
 
 #include <algorithm>
@@ -14,28 +15,26 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::string_view kWeightSuffix = ".weight";
 constexpr const char* kMethod = "compressed-tensors";
 constexpr const char* kPack = "pack-quantized";
-
-std::string moduleOf(std::string_view weight)
-{
-    if (weight.ends_with(kWeightSuffix)) weight.remove_suffix(kWeightSuffix.size());
-    return std::string(weight);
-}
 
 Json schemeOf(const FormatDesc& desc)
 {
     const bool group = desc.blockSize > 0;
     Json w;
     w["num_bits"] = static_cast<int>(desc.bits);
-    w["type"] = "int";
+    w["type"] = desc.element == Element::Int ? "int" : "float";
     w["symmetric"] = !desc.zeroPoint;
-    w["strategy"] = group ? "group" : desc.blockSize == FormatDesc::kWholeRow ? "channel" : "tensor";
+    w["strategy"] = desc.shared == FormatDesc::Shared::TensorScale ? "tensor_group"
+                    : group                                        ? "group"
+                    : desc.blockSize == FormatDesc::kWholeRow      ? "channel"
+                                                                   : "tensor";
     w["group_size"] = group ? Json(desc.blockSize) : Json(nullptr);
     w["block_structure"] = nullptr;
     w["dynamic"] = false;
     w["actorder"] = nullptr;
+    if (desc.scale == ScaleType::E4M3) w["scale_dtype"] = "torch.float8_e4m3fn";
+    if (desc.scale == ScaleType::E8M0) w["scale_dtype"] = "torch.uint8";
     return w;
 }
 
@@ -43,7 +42,8 @@ Json schemeOf(const FormatDesc& desc)
 bool needsNames(std::span<const CompressedWeight> weights)
 {
     return std::ranges::any_of(weights, [&](const CompressedWeight& w) {
-        return w.format != weights.front().format || w.name.find("embed") != std::string::npos;
+        return w.format != weights.front().format || w.layout != weights.front().layout ||
+               w.name.find("embed") != std::string::npos;
     });
 }
 
@@ -109,7 +109,7 @@ std::vector<CompressedScheme> readConfig(const Json& root, std::string& why)
     for (const auto& [name, group] : groups->items()) {
         if (!group.is_object()) continue;
         const auto own = memberText(group, "format");
-        const auto& format = own.empty() ? common : own;
+        const auto& format = own.empty() && common != "mixed-precision" ? common : own;
         if (!format.empty() && format != kPack) {
             why = fmt::format("the format {} is not supported", shownName(format));
             continue;
@@ -128,29 +128,33 @@ std::vector<CompressedScheme> readConfig(const Json& root, std::string& why)
 Result<std::string> compressedConfig(std::span<const CompressedWeight> weights,
                                      std::span<const std::string> ignored)
 {
-    std::vector<const BlockFormat*> formats; // in order of first use
+    std::vector<std::pair<const BlockFormat*, std::string_view>> formats; // in order of first use
+    std::vector<std::string_view> layouts;
     for (const auto& w : weights) {
-        if (w.format == nullptr || !isCompressible(w.name, *w.format))
+        if (w.format == nullptr || (w.layout == kPack && !isCompressible(w.name, *w.format)))
             return Error(
                        Errc::InvalidArgument,
                        "can't be stored in the compressed-tensors layout: it takes integer grids on weights "
                        "called <module>.weight")
                 .in("tensor " + shownName(w.name));
-        if (std::ranges::find(formats, w.format) == formats.end()) formats.push_back(w.format);
+        if (const std::pair both{w.format, w.layout}; std::ranges::find(formats, both) == formats.end())
+            formats.push_back(both);
+        if (std::ranges::find(layouts, w.layout) == layouts.end()) layouts.push_back(w.layout);
     }
     try {
         const bool byName = needsNames(weights);
         Json groups = Json::object();
-        for (const auto* format : formats) {
+        for (const auto& [format, layout] : formats) {
             Json targets = Json::array();
             if (!byName) targets.push_back("Linear");
             for (const auto& w : weights)
-                if (byName && w.format == format) targets.push_back(moduleOf(w.name));
+                if (byName && w.format == format && w.layout == layout) targets.push_back(moduleOf(w.name));
             Json group;
             group["targets"] = std::move(targets);
             group["weights"] = schemeOf(format->desc());
             group["input_activations"] = nullptr;
             group["output_activations"] = nullptr;
+            if (layouts.size() > 1) group["format"] = layout;
             groups[fmt::format("group_{}", groups.size())] = std::move(group);
         }
         Json ignore = Json::array();
@@ -158,7 +162,7 @@ Result<std::string> compressedConfig(std::span<const CompressedWeight> weights,
             ignore.push_back(moduleOf(name));
         Json config;
         config["quant_method"] = kMethod;
-        config["format"] = kPack;
+        config["format"] = layouts.size() == 1 ? layouts.front() : "mixed-precision";
         config["quantization_status"] = "compressed";
         config["config_groups"] = std::move(groups);
         config["ignore"] = std::move(ignore);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/io/compressed_tensors.h"
+#include "core/io/fp4_reader.h"
 #include "core/io/indexed_grid.h"
 #include "core/io/le_bytes.h"
 #include "core/io/mapped_storage.h"
@@ -16,6 +17,7 @@ namespace halftone {
 namespace {
 
 constexpr std::string_view kLeader = ".weight_packed";
+constexpr std::int64_t kMostBytes = std::int64_t(1) << 61; ///< of a row
 
 /// The tensors of one pack-quantized weight.
 struct PackedParts {
@@ -25,6 +27,7 @@ struct PackedParts {
     const TensorInfo* shape = nullptr;
     const TensorInfo* index = nullptr;
     const TensorInfo* globalScale = nullptr;
+    const TensorInfo* inputScale = nullptr;
 };
 
 /// Codes and scales share the mapped file; zero points are unpacked.
@@ -77,6 +80,7 @@ public:
 
 private:
     Result<ReadableWeight> readable(const PackedParts& parts, const std::string& base) const;
+    Result<ReadableWeight> readableFp4(const PackedParts& parts) const;
     Result<Shape> storedShape(const TensorInfo& shape) const;
     Result<const BlockFormat*> formatFor(const std::string& base, const Shape& shape,
                                          const PackedParts& parts) const;
@@ -105,9 +109,11 @@ void CompressedFinder::find()
                                 part(".weight_zero_point"),
                                 part(".weight_shape"),
                                 part(".weight_g_idx"),
-                                part(".weight_global_scale")};
+                                part(".weight_global_scale"),
+                                part(".input_global_scale")};
         m_groups.add(base + ".weight", "pack-quantized",
-                     {parts.codes, parts.scale, parts.zero, parts.shape, parts.index, parts.globalScale},
+                     {parts.codes, parts.scale, parts.zero, parts.shape, parts.index, parts.globalScale,
+                      parts.inputScale},
                      readable(parts, base));
     }
 }
@@ -115,8 +121,7 @@ void CompressedFinder::find()
 Result<ReadableWeight> CompressedFinder::readable(const PackedParts& parts, const std::string& base) const
 {
     const auto& codes = *parts.codes;
-    if (parts.globalScale != nullptr || codes.stored.plain == DType::U8)
-        return unsupported("packed FP4 weights are not decoded by this version");
+    if (parts.globalScale != nullptr || codes.stored.plain == DType::U8) return readableFp4(parts);
     if (codes.stored.plain != DType::I32 || codes.shape.rank() != 2)
         return unsupported(
             fmt::format("weight_packed is {}, a matrix of I32 was expected", shownType(codes)));
@@ -150,6 +155,19 @@ Result<ReadableWeight> CompressedFinder::readable(const PackedParts& parts, cons
     out.type += ", ordered";
     out.format = nullptr;
     out.weight = indexedGrid(std::move(out.weight), *format, std::move(group));
+    return out;
+}
+
+Result<ReadableWeight> CompressedFinder::readableFp4(const PackedParts& parts) const
+{
+    const auto& codes = *parts.codes;
+    if (codes.stored.plain != DType::U8 || codes.shape.rank() != 2 || codes.shape[1] > kMostBytes)
+        return unsupported(
+            fmt::format("weight_packed is {}, a matrix of U8 was expected for FP4", shownType(codes)));
+    if (parts.scale == nullptr) return unsupported("weight_scale is missing");
+    HALFTONE_TRY(out, readFp4(m_groups, {&codes, parts.scale, parts.globalScale, true},
+                              {codes.shape[0], 2 * codes.shape[1]}));
+    out.packing = parts.globalScale != nullptr ? "nvfp4-pack-quantized" : "mxfp4-pack-quantized";
     return out;
 }
 

@@ -29,6 +29,7 @@ namespace halftone {
 struct CompressedWeight {
     std::string name; ///< "model.layers.0.mlp.up_proj.weight"; must end in ".weight"
     const BlockFormat* format = nullptr;
+    std::string_view layout = "pack-quantized"; ///< compressed-tensors' name for how it is stored
 };
 
 /// The tensors that hold one weight, in the order codes, scale, zero (when the format has zero points),
@@ -59,8 +60,8 @@ HALFTONE_API std::vector<std::uint8_t> unpackZeroPoints(const BlockFormat& forma
                                                         std::span<const std::byte> packed, std::int64_t begin,
                                                         std::int64_t end);
 
-/// JSON text of "quantization_config": one config group a format, with only the keys that
-/// compressed-tensors documents (it refuses others). A single format on linear layers is written with
+/// JSON text of "quantization_config": one config group for each format and layout, with only the keys that
+/// compressed-tensors documents (it refuses others). A single one on linear layers is written with
 /// the target "Linear"; otherwise the targets are module names. `ignored` are the names of weights that
 /// stay as they are, as "<module>.weight" or "<module>".
 HALFTONE_API Result<std::string> compressedConfig(std::span<const CompressedWeight> weights,

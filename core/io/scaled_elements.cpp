@@ -2,11 +2,13 @@
 #include "core/base/checked.h"
 #include "core/device/cpu/parallel.h"
 #include "core/io/mapped_storage.h"
+#include "core/io/planar_weight.h"
 #include "core/io/quant_config.h"
 #include "core/io/scale_siblings.h"
 #include "core/io/stored_weight.h"
 #include "core/io/text_names.h"
 #include "core/numeric/convert.h"
+#include "core/numeric/planar_rows.h"
 
 #include <algorithm>
 #include <fmt/core.h>
@@ -220,8 +222,50 @@ Result<ReadableWeight> readInt8(const StoredGroups& groups, const ElementParts& 
     out.shape = w;
     out.type = format->name();
     out.format = format;
+    if (parts.scale->name.ends_with(".weight_scale")) out.packing = "int-quantized";
     out.weight =
         std::make_shared<Int8Weight>(groups.checkpoint(), *parts.elements, *parts.scale, parts.zero, *format);
+    return out;
+}
+
+// The planar format that codes and scales are planes of, or null.
+const BlockFormat* floatFormat(const ElementParts& parts, const ScaleGrid& grid)
+{
+    const auto element = *parts.elements->stored.plain;
+    const char* head = element == DType::F8E4M3 ? "e4m3" : element == DType::F8E5M2 ? "e5m2" : nullptr;
+    if (head == nullptr || parts.zero != nullptr || parts.scale->name.ends_with(".SCB")) return nullptr;
+    const bool exponents =
+        parts.scale->stored.plain == DType::U8 || parts.scale->stored.plain == DType::F8E8M0;
+    std::string name;
+    if (exponents) {
+        if (grid.blockCols != 32) return nullptr;
+        name = fmt::format("mxfp8_{}.g32.floor", head);
+    } else {
+        const auto scale = scaleTypeOf(*parts.scale);
+        if (!scale) return nullptr;
+        const std::int64_t block = parts.scale->shape.count() == 1 ? FormatDesc::kWholeTensor
+                                   : grid.cols == 1                ? FormatDesc::kWholeRow
+                                                                   : grid.blockCols;
+        name = fmt::format("{}.{}.{}", head, groupName(block), scaleTypeName(*scale));
+    }
+    const auto format = formatNamed(name);
+    return format ? *format : nullptr;
+}
+
+Result<ReadableWeight> readFloat8(const StoredGroups& groups, const ElementParts& parts,
+                                  const BlockFormat& format)
+{
+    const auto& w = parts.elements->shape;
+    HALFTONE_TRY(weight,
+                 planarWeight(groups.checkpoint(), {parts.elements, parts.scale, &format, w[0], w[1], {}}));
+    ReadableWeight out;
+    out.shape = w;
+    out.type = format.name();
+    out.format = &format;
+    out.weight = std::move(weight);
+    // The names and types of compressed-tensors; others keep the same planes under other names.
+    if (parts.scale->name.ends_with(".weight_scale") && *parts.elements->stored.plain == DType::F8E4M3)
+        out.packing = format.desc().family == FormatDesc::Family::Mx ? "mxfp8-quantized" : "float-quantized";
     return out;
 }
 
@@ -237,6 +281,8 @@ Result<ReadableWeight> readable(const StoredGroups& groups, const ElementParts& 
     const bool byRow = grid.rows == elements.shape.rows() || parts.scale->shape.count() == 1;
     if (integers && elements.shape.rank() == 2 && byRow && !absmax && scaleTypeOf(scale))
         return readInt8(groups, parts, grid);
+    if (elements.shape.rank() == 2 && byRow && !integers)
+        if (const auto* format = floatFormat(parts, grid)) return readFloat8(groups, parts, *format);
     if (parts.zero != nullptr) return unsupported("zero points of such weights are not supported");
     // MXFP8 keeps its E8M0 scales as U8.
     const bool exponents = scale.stored.plain == DType::U8 || scale.stored.plain == DType::F8E8M0;

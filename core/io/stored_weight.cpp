@@ -50,6 +50,7 @@ void StoredGroups::add(std::string name, std::string_view packing,
         info.type = std::move(made->type);
         info.format = made->format;
         info.note = std::move(made->note);
+        if (!made->packing.empty()) info.packing = std::move(made->packing);
         if (info.whyOpaque.empty()) group.weight = std::move(made->weight);
     } else {
         const auto& leader = m_checkpoint->tensors()[info.parts.front()];

@@ -38,6 +38,7 @@ struct ReadableWeight {
     const BlockFormat* format = nullptr; ///< the convention holds planes of this format
     std::shared_ptr<const StoredWeight> weight;
     std::string note;
+    std::string packing; ///< instead of the finder's, when the tensors decide
 };
 
 /// The groups of a checkpoint: every tensor belongs to one at most.
@@ -66,6 +67,8 @@ private:
 void findCompressedTensors(StoredGroups& groups);
 void findGptq(StoredGroups& groups);
 void findAwq(StoredGroups& groups);
+void findBitsAndBytes(StoredGroups& groups);
+void findFp4(StoredGroups& groups);
 void findScaledElements(StoredGroups& groups);
 
 /// "module" of "module.suffix", or nothing when the name does not end so.

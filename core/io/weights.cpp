@@ -27,7 +27,8 @@ public:
     explicit WeightSetImpl(std::shared_ptr<const Checkpoint> checkpoint) : m_checkpoint(std::move(checkpoint))
     {
         StoredGroups groups(m_checkpoint);
-        for (const auto find : {findCompressedTensors, findGptq, findAwq, findScaledElements})
+        for (const auto find :
+             {findCompressedTensors, findGptq, findAwq, findBitsAndBytes, findFp4, findScaledElements})
             find(groups);
         const auto tensors = m_checkpoint->tensors();
         m_all.reserve(tensors.size());

@@ -34,12 +34,17 @@ public:
             if (issue.severity == CheckpointIssue::Severity::Error)
                 return Error(Errc::BadFormat,
                              issue.text + "; such a checkpoint can be looked at, not quantized");
-        HALFTONE_TRY(recipe, readRecipe(m_request.params, m_request.method->schema()));
+        static const ParamSchema kNone;
+        HALFTONE_TRY(recipe, readRecipe(m_request.params, converts() ? kNone : m_request.method->schema()));
         m_recipe = std::move(recipe);
         HALFTONE_CHECK(chooseTarget());
         HALFTONE_CHECK(nameWeights());
-        HALFTONE_TRY(choices, chooseWeights(m_model, *m_request.method, m_recipe, m_target.container,
-                                            result().warnings));
+        std::vector<WeightChoice> choices(m_weights.all().size());
+        if (!converts()) {
+            HALFTONE_TRY(made, chooseWeights(m_model, *m_request.method, m_recipe, m_target.container,
+                                             result().warnings));
+            choices = std::move(made);
+        }
         HALFTONE_CHECK(addAll(choices));
         HALFTONE_CHECK(refuseSubstitutions());
         warnAboutTie();
@@ -53,17 +58,18 @@ public:
 
 private:
     QuantizePlan& result() { return m_out.plan; }
+    bool converts() const { return m_request.method == nullptr; }
 
     // Without an output the format decides: what GGUF can hold goes to GGUF.
     Status chooseTarget()
     {
-        if (m_request.output.empty()) {
+        if (m_request.output.empty() && !converts()) {
             for (const auto index : defaultWeights(m_model)) {
                 auto format = m_request.method->target(m_weights.all()[index], m_recipe.methodParams);
                 if (format && (*format)->ggufType()) m_target.container = Container::Gguf;
                 break;
             }
-        } else {
+        } else if (!m_request.output.empty()) {
             HALFTONE_TRY(target, outputTarget(m_request.output));
             m_target = std::move(target);
         }
@@ -98,7 +104,7 @@ private:
         }
         const WeightRole* head = m_model.byId("head");
         const WeightRole* embed = m_model.byId("embed");
-        m_untied = m_recipe.untie && m_model.config().tiedHead && embed != nullptr;
+        m_untied = !converts() && m_recipe.untie && m_model.config().tiedHead && embed != nullptr;
         if (m_untied && head == nullptr) HALFTONE_CHECK(addHead(*embed));
         return Ok{};
     }
@@ -131,10 +137,19 @@ private:
             weight.action = PlannedWeight::Action::Quantize;
             weight.format = choice.format;
             output.how = How::Quantize;
+            output.layout = choice.layout;
             weight.payloadBits = static_cast<std::uint64_t>(
                 std::llround(static_cast<double>(info.count()) * choice.format->payloadBits()));
         } else {
             const bool substituted = choice.substitution.has_value();
+            if (!substituted && m_target.container == Container::Safetensors && info.isPacked()) {
+                HALFTONE_TRY(stays, keepPacked(info, output, weight));
+                if (stays) {
+                    result().weights.push_back(std::move(weight));
+                    m_out.outputs.push_back(std::move(output));
+                    return Ok{};
+                }
+            }
             const bool toF16 = substituted && m_recipe.fallback == QuantizeRecipe::Fallback::F16;
             HALFTONE_TRY(kept, keepAs(info, m_source.container(), m_target.container,
                                       toF16 ? std::optional(DType::F16) : m_recipe.keptDType));
@@ -153,6 +168,49 @@ private:
         result().weights.push_back(std::move(weight));
         m_out.outputs.push_back(std::move(output));
         return Ok{};
+    }
+
+    // A quantized weight that is not quantized anew: its codes stay, in the layout of the output. False when
+    // that layout has no room for them.
+    Result<bool> keepPacked(const WeightInfo& info, PlannedOutput& output, PlannedWeight& weight)
+    {
+        if (m_source.container() == Container::Gguf) return false;
+        const auto where = "tensor " + info.name;
+        if (!info.whyOpaque.empty()) {
+            result().warnings.push_back(
+                fmt::format("{} is copied as it is ({}): the new config.json does not describe it", info.name,
+                            info.whyOpaque));
+            return false;
+        }
+        std::string why = "its groups follow an index or are blocks of rows, which no format here has";
+        const WeightLayout* layout = nullptr;
+        if (info.format != nullptr) {
+            auto found = weightLayout(m_recipe.layout, *info.format);
+            layout = found ? *found : nullptr;
+            why = found ? layout->whyNot(*info.format, info.shape) : found.error().what();
+            if (why.empty() && !info.name.ends_with(".weight"))
+                why = "the packed layouts need a name that ends in \".weight\"";
+        }
+        if (layout == nullptr || !why.empty()) {
+            if (converts())
+                return Error(Errc::InvalidArgument,
+                             fmt::format("{} ({}) can't change its layout without loss: {}", info.type,
+                                         info.packing, why))
+                    .in(where);
+            const DType dtype = m_recipe.keptDType.value_or(DType::BF16);
+            result().warnings.push_back(fmt::format("{} ({}, {}) becomes {}: {}", info.name, info.type,
+                                                    info.packing, nameOf(dtype), why));
+            output.how = How::Convert;
+            output.convertTo = dtype;
+            weight.keptAs = dtype;
+            return true;
+        }
+        output.how = layout->name() == info.packing ? How::Copy : How::Repack;
+        output.layout = layout;
+        weight.format = &layout->storedFormat(*info.format);
+        weight.payloadBits = static_cast<std::uint64_t>(
+            std::llround(static_cast<double>(info.count()) * weight.format->payloadBits()));
+        return true;
     }
 
     Status refuseSubstitutions()
@@ -223,7 +281,7 @@ private:
             count += n;
             bytes += static_cast<double>(weight.bytesAfter);
             nominal += static_cast<double>(weight.bytesAfter);
-            const bool quantized = weight.action == PlannedWeight::Action::Quantize;
+            const bool quantized = weight.format != nullptr;
             payload += quantized ? static_cast<double>(weight.payloadBits)
                                  : 8.0 * static_cast<double>(weight.bytesAfter);
             plan.quantizedCount += quantized ? infos[weight.weight].count() : 0;
@@ -296,8 +354,7 @@ private:
 
 Result<OutputPlan> buildOutputPlan(const QuantizeRequest& request)
 {
-    if (request.model == nullptr || request.method == nullptr)
-        return Error(Errc::Internal, "a plan needs a model and a method");
+    if (request.model == nullptr) return Error(Errc::Internal, "a plan needs a model");
     try {
         return Planner(request).run();
     } catch (const std::bad_alloc&) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "core/io/weight_layout.h"
 #include "core/session/quantize.h"
 #include "core/session/row_order.h"
 
@@ -19,11 +20,13 @@ struct PlannedOutput {
         Copy,     ///< the stored bytes of all its parts
         Convert,  ///< decoded, then written as a plain type
         Quantize, ///< encoded by the method
+        Repack,   ///< the codes of a quantized weight in another layout
         Inline    ///< values made here (rotary factors)
     };
     How how = How::Copy;
-    std::size_t planned = 0;          ///< index into QuantizePlan::weights; unused for Inline
-    std::vector<std::size_t> tensors; ///< indices into the layout: codes, scale, zero, shape; or one
+    std::size_t planned = 0;              ///< index into QuantizePlan::weights; unused for Inline
+    std::vector<std::size_t> tensors;     ///< indices into the layout: codes, scale, zero, shape; or one
+    const WeightLayout* layout = nullptr; ///< of a quantized weight in safetensors
     DType convertTo = DType::F32;
     std::int64_t movedHeads = 0; ///< rows move (ropeRowOrder); 0: they stay
     RowMove move = RowMove::HfToGguf;

@@ -2,7 +2,6 @@
 #include "core/session/plan_choice.h"
 
 #include "core/base/text.h"
-#include "core/io/compressed_tensors.h"
 #include "core/method/weight_errors.h"
 #include "core/session/plan.h"
 
@@ -141,7 +140,7 @@ private:
             ++m_again;
             m_againType = info.type;
         }
-        if (m_container == Container::Safetensors && !isCompressible(outputName(info, role), **format)) {
+        if (m_container == Container::Safetensors && !outputName(info, role).ends_with(".weight")) {
             choice.substitution =
                 cannot(matrix, **format, "the packed layout needs a name that ends in \".weight\"");
             return choice;
@@ -151,6 +150,14 @@ private:
         if (block > 0 && matrix.shape[1] % block != 0 && !(planar && m_recipe.shortGroups)) {
             choice.substitution = misfit(matrix, **format, block);
             return choice;
+        }
+        if (m_container == Container::Safetensors) {
+            HALFTONE_TRY(layout, weightLayout(m_recipe.layout, **format));
+            if (auto why = layout->whyNot(**format, matrix.shape); !why.empty()) {
+                choice.substitution = cannot(matrix, **format, why);
+                return choice;
+            }
+            choice.layout = layout;
         }
         if (block > 0 && matrix.shape[1] % block != 0) ++m_short;
         if (role.transposed) ++m_transposed;
@@ -172,16 +179,11 @@ private:
             return Error(Errc::InvalidArgument,
                          fmt::format("gguf can't hold {}: choose format=q4_0 or q8_0, or write .safetensors",
                                      format.name()));
-        if (m_container == Container::Safetensors && planar &&
-            format.desc().family != FormatDesc::Family::IntGrid)
-            return Error(
-                Errc::InvalidArgument,
-                fmt::format("safetensors can't hold {} yet: choose format=int, or only measure its errors",
-                            format.name()));
         if (m_container == Container::Safetensors && !planar)
             return Error(
                 Errc::InvalidArgument,
                 fmt::format("safetensors can't hold {}: choose format=int, or write .gguf", format.name()));
+        if (m_container == Container::Safetensors) HALFTONE_CHECK(weightLayout(m_recipe.layout, format));
         return Ok{};
     }
 

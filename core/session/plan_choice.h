@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/io/checkpoint.h"
+#include "core/io/weight_layout.h"
 #include "core/method/method.h"
 #include "core/model/model.h"
 #include "core/session/quantize.h"
@@ -15,7 +16,8 @@ namespace halftone {
 
 /// What the recipe says about one weight.
 struct WeightChoice {
-    const BlockFormat* format = nullptr; ///< set: it is quantized
+    const BlockFormat* format = nullptr;  ///< set: it is quantized
+    const WeightLayout* layout = nullptr; ///< how safetensors hold it
     ParamList params;
     std::optional<Substitution> substitution; ///< it was chosen, but can't take the format
 };

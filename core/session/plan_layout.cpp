@@ -2,7 +2,7 @@
 #include "core/session/plan_layout.h"
 
 #include "core/base/checked.h"
-#include "core/io/compressed_tensors.h"
+#include "core/io/weight_layout.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -105,10 +105,13 @@ private:
         PlannedWeight& weight = weightOf(output);
         const WeightInfo& info = m_model.weights()->all()[weight.weight];
         const std::string where = "tensor " + info.name;
-        if (output.how == How::Quantize && m_target.container == Container::Safetensors) {
-            auto made = compressedTensors({weight.name, weight.format}, info.shape);
-            if (!made) return std::move(made).error().in(where);
-            list = made->list();
+        const bool laidOut = output.how == How::Quantize || output.how == How::Repack;
+        if (laidOut && output.layout != nullptr) {
+            HALFTONE_TRY(
+                made,
+                output.layout->tensors(weight.name, output.layout->storedFormat(*weight.format), info.shape)
+                    .in(where));
+            list = std::move(made);
         } else if (output.how == How::Quantize) {
             HALFTONE_TRY(layout, weight.format->layout(info.shape.rows(), info.shape.cols()).in(where));
             OutputTensor tensor;
@@ -181,7 +184,7 @@ private:
     {
         const auto infos = m_model.weights()->all();
         const auto roles = m_model.roles();
-        std::vector<CompressedWeight> packed;
+        std::vector<LaidOutWeight> packed;
         std::vector<std::string> ignored;
         bool head = false;
         for (const auto& output : m_out.outputs) {
@@ -189,9 +192,8 @@ private:
             const WeightInfo& info = infos[weight.weight];
             const WeightRole& role = roles[weight.weight];
             const bool isHead = weight.id == "head";
-            const bool kept = output.how == How::Copy && info.format != nullptr;
-            if (output.how == How::Quantize || kept) {
-                packed.push_back({weight.name, kept ? info.format : weight.format});
+            if (output.layout != nullptr) {
+                packed.push_back({weight.name, &output.layout->storedFormat(*weight.format), output.layout});
                 head = head || isHead;
                 continue;
             }
@@ -205,7 +207,7 @@ private:
         if (packed.empty()) return std::string();
         // A tied head is a linear module, too, without a tensor.
         if (!head && m_model.config().tiedHead) ignored.emplace_back("lm_head");
-        return compressedConfig(packed, ignored);
+        return layoutConfig(packed, ignored);
     }
 
     Result<std::vector<OutputMeta>> safetensorsEntries()

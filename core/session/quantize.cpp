@@ -67,6 +67,7 @@ private:
             const WeightInfo& info = m_weights.all()[planned.weight];
             m_ctx.progress.detail(planned.id);
             Status done = output.how == How::Quantize ? quantize(output, planned, info, table)
+                          : output.how == How::Repack ? repack(output, planned, info)
                                                       : writeKept(*m_writer, output, m_weights, info, m_ctx);
             // A file that was cut meanwhile reads as zeros: that error comes first.
             HALFTONE_CHECK(m_weights.intact(info));
@@ -92,6 +93,15 @@ private:
                                 planned.bytesAfter, made.stats});
     }
 
+    Status repack(const PlannedOutput& output, const PlannedWeight& planned, const WeightInfo& info)
+    {
+        HALFTONE_TRY(packed, m_weights.packed(info));
+        HALFTONE_TRY(planes, hostPlanes(packed, output, m_ctx));
+        HALFTONE_CHECK(writePlanes(*m_writer, output, planes));
+        m_written.push_back({planned.name, planned.format, planes.hash(), info.count()});
+        return Ok{};
+    }
+
     const QuantizeRequest& m_request;
     JobContext& m_ctx;
     const WeightSet& m_weights;
@@ -100,17 +110,29 @@ private:
     std::vector<WrittenWeight> m_written;
 };
 
+Status runPlanned(const QuantizeRequest& request, JobContext& ctx)
+{
+    try {
+        return Run(request, ctx).all();
+    } catch (const std::bad_alloc&) {
+        return Error(Errc::OutOfMemory, "not enough memory for one weight and its planes");
+    }
+}
+
 } // namespace
 
 Status runQuantize(const QuantizeRequest& request, JobContext& ctx)
 {
     if (request.model == nullptr || request.method == nullptr)
         return Error(Errc::Internal, "a run needs a model and a method");
-    try {
-        return Run(request, ctx).all();
-    } catch (const std::bad_alloc&) {
-        return Error(Errc::OutOfMemory, "not enough memory for one weight and its planes");
-    }
+    return runPlanned(request, ctx);
+}
+
+Status runConvert(const QuantizeRequest& request, JobContext& ctx)
+{
+    if (request.model == nullptr || request.method != nullptr)
+        return Error(Errc::Internal, "a conversion needs a model and no method");
+    return runPlanned(request, ctx);
 }
 
 } // namespace halftone

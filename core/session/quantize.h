@@ -67,9 +67,9 @@ struct QuantizePlan {
 
 struct QuantizeRequest {
     std::shared_ptr<const Model> model;
-    std::shared_ptr<const QuantizeMethod> method;
-    ParamList params;             ///< of quantizeSchema() joined with the method's schema
-    std::filesystem::path output; ///< .gguf, .safetensors, or a folder
+    std::shared_ptr<const QuantizeMethod> method; ///< null: nothing is quantized, see runConvert
+    ParamList params;                             ///< of quantizeSchema() joined with the method's schema
+    std::filesystem::path output;                 ///< .gguf, .safetensors, or a folder
     bool overwrite = false;
 };
 
@@ -78,6 +78,9 @@ HALFTONE_API Result<QuantizePlan> planQuantize(const QuantizeRequest& request);
 /// Writes, re-opens, verifies against what was encoded, renames; per-weight errors go to ctx.results
 /// (table "weights"). A cancelled run leaves no file and its finished rows.
 HALFTONE_API Status runQuantize(const QuantizeRequest& request, JobContext& ctx);
+/// The same weights in another layout, code for code: runQuantize() without a method. Quantized weights that
+/// the layout can't hold without loss are an error that names the reason.
+HALFTONE_API Status runConvert(const QuantizeRequest& request, JobContext& ctx);
 /// The plan as JSON text: one member a field.
 HALFTONE_API std::string planJson(const QuantizePlan& plan);
 

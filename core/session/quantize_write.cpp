@@ -3,7 +3,6 @@
 
 #include "core/base/hash.h"
 #include "core/base/text.h"
-#include "core/io/compressed_tensors.h"
 #include "core/method/weight_errors.h"
 #include "core/numeric/convert.h"
 #include "core/session/row_order.h"
@@ -143,7 +142,9 @@ std::string HostPlanes::hash() const
     return hasher.hex();
 }
 
-Result<HostPlanes> hostPlanes(const PackedTensor& packed, const PlannedOutput& output, JobContext& ctx)
+namespace {
+
+Result<HostPlanes> movedPlanes(const PackedTensor& packed, const PlannedOutput& output, JobContext& ctx)
 {
     HostPlanes out{packed};
     for (Tensor PackedTensor::*plane : kPlanes) {
@@ -167,20 +168,25 @@ Result<HostPlanes> hostPlanes(const PackedTensor& packed, const PlannedOutput& o
     return out;
 }
 
+} // namespace
+
+Result<HostPlanes> hostPlanes(const PackedTensor& packed, const PlannedOutput& output, JobContext& ctx)
+{
+    HALFTONE_TRY(planes, movedPlanes(packed, output, ctx));
+    if (output.layout == nullptr) return std::move(planes);
+    HALFTONE_TRY(stored, output.layout->storedPlanes(planes.packed));
+    planes.packed = std::move(stored);
+    return std::move(planes);
+}
+
 Status writePlanes(CheckpointWriter& writer, const PlannedOutput& output, const HostPlanes& planes)
 {
     const PackedTensor& p = planes.packed;
     const auto& tensors = output.tensors;
-    HALFTONE_CHECK(writer.write(tensors.front(), bytesOfPlane(p.codes)));
-    if (p.format->desc().layout == FormatDesc::Layout::Interleaved) return Ok{};
-    HALFTONE_CHECK(writer.write(tensors[1], bytesOfPlane(p.scales)));
-    if (p.format->desc().zeroPoint) {
-        HALFTONE_TRY(layout, p.format->layout(p.logical.rows(), p.logical.cols()));
-        const auto zeros = bytesOfPlane(p.zeros);
-        const std::span points(reinterpret_cast<const std::uint8_t*>(zeros.data()), zeros.size());
-        HALFTONE_CHECK(writer.write(tensors[2], packZeroPoints(*p.format, layout, points)));
-    }
-    return writer.write(tensors.back(), compressedShapeBytes(p.logical));
+    if (output.layout == nullptr) return writer.write(tensors.front(), bytesOfPlane(p.codes));
+    return output.layout->write(p, [&](std::size_t tensor, std::span<const std::byte> bytes) {
+        return writer.write(tensors[tensor], bytes);
+    });
 }
 
 Status writeKept(CheckpointWriter& writer, const PlannedOutput& output, const WeightSet& weights,

@@ -18,11 +18,11 @@ struct HostPlanes {
     std::string hash() const;
 };
 
-/// Brings planes from ctx.device to the host and moves their rows (movedHeads of `output`).
+/// Brings planes from ctx.device to the host, moves their rows (movedHeads of `output`) and gives them the
+/// form that the layout of `output` reads back.
 Result<HostPlanes> hostPlanes(const PackedTensor& packed, const PlannedOutput& output, JobContext& ctx);
 
-/// Writes the planes as the tensors of `output`: one in GGUF, codes, scales, zero points and shape in
-/// safetensors.
+/// Writes the planes as the tensors of `output`: one in GGUF, those of its layout in safetensors.
 Status writePlanes(CheckpointWriter& writer, const PlannedOutput& output, const HostPlanes& planes);
 
 /// Writes a weight that is not quantized: its stored bytes, or its values in another type. Numeric when

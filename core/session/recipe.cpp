@@ -2,6 +2,7 @@
 #include "core/session/recipe.h"
 
 #include "core/base/text.h"
+#include "core/io/weight_layout.h"
 #include "core/param/table.h"
 #include "core/session/quantize.h"
 
@@ -17,6 +18,7 @@ struct Params {
     std::string embedding = "keep", head = "keep";
     bool untie = false;
     std::string fallback = "keep", remainder = "keep", keptDType = "source";
+    std::string layout = "auto";
     std::string overrides;
     bool requantize = false;
 };
@@ -66,6 +68,14 @@ const ParamTable<Params>& table()
                          "theirs, or takes a half for blocks the output can't hold.",
                  .level = Level::Advanced,
                  .choices = {"source", "bf16", "f16", "f32"}});
+        t.field(&Params::layout,
+                {.key = "layout",
+                 .label = "Layout on disk",
+                 .help =
+                     "How safetensors hold quantized weights: auto takes the layout of compressed-tensors "
+                     "that goes with the format, others are named after the programs that read them.",
+                 .level = Level::Advanced,
+                 .choices = weightLayoutChoices()});
         t.field(
             &Params::overrides,
             {.key = "overrides",
@@ -167,6 +177,7 @@ Result<QuantizeRecipe> readRecipe(const ParamList& params, const ParamSchema& me
     out.fallback = p.fallback == "error" ? QuantizeRecipe::Fallback::Error
                    : p.fallback == "f16" ? QuantizeRecipe::Fallback::F16
                                          : QuantizeRecipe::Fallback::Keep;
+    out.layout = p.layout;
     out.shortGroups = p.remainder == "short-group";
     if (p.keptDType == "bf16") out.keptDType = DType::BF16;
     if (p.keptDType == "f16") out.keptDType = DType::F16;

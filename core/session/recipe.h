@@ -27,6 +27,7 @@ struct QuantizeRecipe {
     enum class Fallback : std::uint8_t { Keep, Error, F16 } fallback = Fallback::Keep;
     bool shortGroups = false;        ///< a last group may be short
     std::optional<DType> keptDType;  ///< nothing: as in the source
+    std::string layout = "auto";     ///< of quantized weights in safetensors: weightLayoutChoices()
     std::vector<Override> overrides; ///< later ones win
     ParamList methodParams;          ///< of the method alone
 };

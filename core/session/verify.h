@@ -28,4 +28,9 @@ struct VerifyReport {
 HALFTONE_API Result<VerifyReport> verifyCheckpoint(const Model& written, const Model& source,
                                                    VerifyLimits limits, JobContext& ctx);
 
+/// Looks at every weight of a checkpoint by itself, whoever wrote it: NaN and Inf, planes of equal codes,
+/// scales of zero, wrapped zero points, a head that equals the embedding or should. One row a weight into
+/// table "scan"; compared counts the weights.
+HALFTONE_API Result<VerifyReport> scanCheckpoint(const Model& model, JobContext& ctx);
+
 } // namespace halftone

@@ -107,31 +107,6 @@ Result<WeightComparison> compareAs(const WeightSlice& written, const WeightSlice
     return order.empty() ? compareInOrder(written, source, ctx) : compareMoved(written, source, order, ctx);
 }
 
-// Stops at the first code that differs, so that sound weights cost one row.
-Result<bool> hasConstantCodes(const WeightSlice& slice, JobContext& ctx)
-{
-    const WeightInfo& info = *slice.info;
-    if (info.format == nullptr || info.count() == 0) return false;
-    HALFTONE_TRY(packed, slice.model->weights()->packed(info));
-    const auto cols = static_cast<std::size_t>(info.shape.cols());
-    std::vector<std::int32_t> codes(cols);
-    std::vector<GridPoint> points(cols);
-    const std::int64_t rows = info.shape.rows();
-    bool first = true;
-    std::int32_t code = 0;
-    for (std::int64_t r = 0; r < rows; ++r) {
-        HALFTONE_CHECK(ctx.checkpoint());
-        HALFTONE_TRY(row, packedRows(packed, r, r + 1));
-        info.format->inspectRow(planesOf(std::as_const(row)), info.shape.cols(), codes, points);
-        for (const std::int32_t c : codes) {
-            if (!first && c != code) return false;
-            first = false;
-            code = c;
-        }
-    }
-    return true;
-}
-
 Status comparable(const WeightSlice& written, const WeightSlice& source)
 {
     const WeightInfo& a = *written.info;
@@ -186,9 +161,11 @@ std::string WeightComparison::problem(const WeightSlice& written, const WeightSl
     if (plainBoth && written.info->plain == source.info->plain && noise > 0 && !otherOrder)
         return fmt::format("was to be kept as {}, but differs from row {} on (SQNR {} dB)",
                            written.info->type, differingRow, shortNumber(sqnr()));
-    if (constantCodes && signal > 0 && noise > 0)
+    if (codes.constantCodes && signal > 0 && noise > 0)
         return fmt::format("all codes are the same, the source's values are not (SQNR {} dB)",
                            shortNumber(sqnr()));
+    if (const auto wrong = codes.problem(); !wrong.empty() && signal > 0 && noise > 0)
+        return fmt::format("{} (SQNR {} dB)", wrong, shortNumber(sqnr()));
     if (sqnr() >= limit) return {};
     std::string text = fmt::format("SQNR {} dB is below {} dB, cosine {}", shortNumber(sqnr()),
                                    shortNumber(limit), shortNumber(cosine()));
@@ -211,8 +188,8 @@ Result<WeightComparison> compareWeights(const WeightSlice& written, const Weight
     HALFTONE_CHECK(comparable(written, source));
     HALFTONE_TRY(order, orderFor(written, source, role, false));
     HALFTONE_TRY(sum, compareAs(written, source, order, ctx));
-    HALFTONE_TRY(constant, hasConstantCodes(written, ctx));
-    sum.constantCodes = constant;
+    HALFTONE_TRY(scan, scanCodes(*written.model->weights(), *written.info, ctx));
+    sum.codes = scan;
     if (movesRows(role) && sum.sqnr() < 3) {
         auto other = orderFor(written, source, role, true);
         if (other && !(other->empty() && order.empty())) {

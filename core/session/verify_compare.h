@@ -4,6 +4,7 @@
 #include "core/base/result.h"
 #include "core/job/job.h"
 #include "core/model/model.h"
+#include "core/session/verify_scan.h"
 
 #include <cstdint>
 #include <string>
@@ -21,8 +22,8 @@ struct WeightSlice {
 struct WeightComparison {
     std::int64_t count = 0, notFinite = 0; ///< notFinite: in the output where the source is finite
     double signal = 0, noise = 0, product = 0, writtenSquares = 0, maxError = 0;
-    bool constantCodes = false; ///< every code of a quantized weight is the same
-    bool otherOrder = false;    ///< the rows fit better in the other order of Q and K
+    CodeScan codes;          ///< of the written weight
+    bool otherOrder = false; ///< the rows fit better in the other order of Q and K
     std::int64_t differingRow = -1, badRow = -1, badColumn = -1;
     double sqnr() const; ///< dB; +inf without noise
     double cosine() const;
