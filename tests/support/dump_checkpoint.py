@@ -4,8 +4,8 @@
 usage: dump_checkpoint.py FILE FOLDER
 
 FOLDER gets one line a weight in index.txt (number, rows x columns as extents, name) and its values,
-row-major, in NUMBER.f32. Weights in the pack-quantized layout of compressed-tensors are unpacked here from
-the layout's description, without a line of Halftone's code. Exit code 77: a package is missing.
+row-major, in NUMBER.f32. Weights in the layouts of compressed-tensors, GPTQ, AWQ and bitsandbytes are unpacked
+here from the layouts' descriptions, without a line of Halftone's code. Exit code 77: a package is missing.
 """
 import json
 import pathlib
@@ -27,9 +27,27 @@ def from_gguf(path):
         yield tensor.name, shape, values.astype(np.float32).reshape(shape)
 
 
+def small_floats(exponent_bits, mantissa_bits, bias):
+    """Values of all codes of sign, exponent and mantissa; the largest magnitude of E4M3 is NaN."""
+    count = 1 << (exponent_bits + mantissa_bits)
+    codes = np.arange(count)
+    exponent, mantissa = codes >> mantissa_bits, codes & ((1 << mantissa_bits) - 1)
+    unit = 2.0 ** (np.maximum(exponent, 1) - bias - mantissa_bits)
+    values = (mantissa + np.where(exponent > 0, 1 << mantissa_bits, 0)) * unit
+    if exponent_bits == 4:
+        values[-1] = np.nan
+    return np.concatenate([values, -values]).astype(np.float32)
+
+
+E4M3 = small_floats(4, 3, 7)
+E2M1 = small_floats(2, 1, 1)
+
+
 def plain(entry):
     """Values of one stored tensor; numpy knows no BF16."""
     kinds = {"F32": np.float32, "F16": np.float16, "I32": np.int32, "I64": np.int64, "I8": np.int8, "U8": np.uint8}
+    if entry["dtype"] == "F8_E4M3":
+        return E4M3[np.frombuffer(entry["data"], dtype=np.uint8)].reshape(entry["shape"])
     if entry["dtype"] == "BF16":
         halves = np.frombuffer(entry["data"], dtype=np.uint16).astype(np.uint32) << 16
         return halves.view(np.float32).reshape(entry["shape"])
@@ -63,6 +81,82 @@ def unpacked(name, parts, bits):
     return [rows, cols], (codes - zero[:, columns]).astype(np.float32) * scale[:, columns]
 
 
+def spread(scale, shape):
+    """Scales of a tensor, its rows or its groups, one a weight."""
+    scale = scale.astype(np.float32)
+    if scale.ndim < 2:
+        return np.broadcast_to(scale.reshape(1, 1), shape)
+    return np.repeat(scale, shape[1] // scale.shape[1], axis=1)
+
+
+def nibbles(entry):
+    """Two E2M1 codes a byte, the even column in the low half."""
+    data = plain(entry)
+    return E2M1[np.stack([data & 15, data >> 4], axis=2).reshape(data.shape[0], -1)]
+
+
+def from_fp4(stem, parts):
+    values, scale = nibbles(parts[stem + "_packed"]), plain(parts[stem + "_scale"])
+    if stem + "_global_scale" in parts:
+        scale = scale * (np.float32(1) / plain(parts[stem + "_global_scale"]))
+    else:
+        scale = np.exp2(scale.astype(np.float32) - np.float32(127))
+    return list(values.shape), values * spread(scale, values.shape)
+
+
+def from_elements(name, parts):
+    codes, scale = plain(parts[name]), plain(parts[name + "_scale"])
+    if parts[name + "_scale"]["dtype"] == "U8":
+        scale = np.exp2(scale.astype(np.float32) - np.float32(127))
+    if name + "_zero_point" in parts:
+        zero = plain(parts[name + "_zero_point"]).astype(np.int32)
+        codes = codes.astype(np.int32) - np.repeat(zero, codes.shape[1] // zero.shape[1], axis=1)
+    return list(codes.shape), codes.astype(np.float32) * spread(scale, codes.shape)
+
+
+def awq_codes(words):
+    """Eight outputs a word in the order 0 2 4 6 1 3 5 7."""
+    codes = (words.astype(np.uint32)[:, :, None] >> np.arange(0, 32, 4, dtype=np.uint32)) & 15
+    out = np.empty_like(codes)
+    out[:, :, [0, 2, 4, 6, 1, 3, 5, 7]] = codes
+    return out.reshape(words.shape[0], -1).astype(np.int32)
+
+
+def from_columns(module, parts, config):
+    """GPTQ and AWQ: weights [in, out]."""
+    bits, scales = config["bits"], plain(parts[module + ".scales"]).astype(np.float32)
+    words, zeros = plain(parts[module + ".qweight"]), plain(parts[module + ".qzeros"])
+    if config["quant_method"] == "awq":
+        codes, zeros = awq_codes(words), awq_codes(zeros)
+        group = np.arange(codes.shape[0]) // (codes.shape[0] // scales.shape[0])
+    else:
+        group = plain(parts[module + ".g_idx"])
+        half = 1 << (bits - 1)
+        codes = unpack(words, bits, len(group), 0) + half
+        zeros = unpack(zeros, bits, scales.shape[1], 1) + half + (config["checkpoint_format"] == "gptq")
+    values = (codes - zeros[group]).astype(np.float32) * scales[group]
+    return list(values.T.shape), np.ascontiguousarray(values.T)
+
+
+def from_table(name, parts):
+    """NF4 and FP4 of bitsandbytes: the first code of a byte in the high half."""
+    state = next(k for k in parts if k.startswith(name + ".quant_state."))
+    state = json.loads(bytes(parts[state]["data"]))
+    data = plain(parts[name]).reshape(-1)
+    codes = np.stack([data >> 4, data & 15], axis=1).reshape(-1)
+    scale = plain(parts[name + ".absmax"])
+    if "nested_offset" in state:
+        runs = np.repeat(plain(parts[name + ".nested_absmax"]), state["nested_blocksize"])[: len(scale)]
+        scale = plain(parts[name + ".nested_quant_map"])[scale] * runs + np.float32(state["nested_offset"])
+    values = plain(parts[name + ".quant_map"])[codes] * np.repeat(scale, state["blocksize"])
+    return state["shape"], values.astype(np.float32)
+
+
+# Tensors that belong to a weight under another name.
+PARTS = ("_scale", "_shape", "_zero_point", "_global_scale", ".qzeros", ".scales", ".g_idx", ".absmax", ".quant_map",
+         ".nested_absmax", ".nested_quant_map", ".quant_state.bitsandbytes__nf4", ".quant_state.bitsandbytes__fp4")
+
+
 def from_safetensors(path):
     data = path.read_bytes()
     parts = dict(safetensors.deserialize(data))
@@ -72,13 +166,24 @@ def from_safetensors(path):
     if text is None and (path.parent / "config.json").exists():
         config = json.loads((path.parent / "config.json").read_text())
         text = json.dumps(config.get("quantization_config", {}))
-    groups = json.loads(text or "{}").get("config_groups", {})
+    config = json.loads(text or "{}")
+    groups = config.get("config_groups", {})
     bits = {group["weights"]["num_bits"] for group in groups.values()}
     for name, entry in parts.items():
-        if name.endswith("_packed"):
+        if name.endswith("_packed") and entry["dtype"] == "U8":
+            stem = name[: -len("_packed")]
+            yield stem, *from_fp4(stem, parts)
+        elif name.endswith("_packed"):
             stem = name[: -len("_packed")]
             yield stem, *unpacked(stem, parts, bits.copy().pop())
-        elif not name.endswith(("_scale", "_shape", "_zero_point")):
+        elif name.endswith(".qweight"):
+            module = name[: -len(".qweight")]
+            yield module + ".weight", *from_columns(module, parts, config)
+        elif name + ".absmax" in parts:
+            yield name, *from_table(name, parts)
+        elif name + "_scale" in parts:
+            yield name, *from_elements(name, parts)
+        elif not name.endswith(PARTS):
             yield name, entry["shape"], plain(entry).astype(np.float32)
 
 

@@ -561,6 +561,175 @@ private Q_SLOTS:
         QVERIFY2((*set)->all()[0].whyOpaque.find(says.toStdString()) != std::string::npos,
                  (*set)->all()[0].whyOpaque.c_str());
     }
+    void floats4_data()
+    {
+        QTest::addColumn<int>("which");
+        QTest::addColumn<QByteArray>("packing");
+        QTest::newRow("nvfp4, reciprocal tensor scale") << 0 << QByteArray("nvfp4-pack-quantized");
+        QTest::newRow("nvfp4 of ModelOpt") << 1 << QByteArray("modelopt-nvfp4");
+        QTest::newRow("mxfp4") << 2 << QByteArray("mxfp4-pack-quantized");
+        QTest::newRow("mxfp4, stacked experts") << 3 << QByteArray("mxfp4");
+    }
+    void floats4()
+    {
+        QFETCH(int, which);
+        QFETCH(QByteArray, packing);
+        constexpr float kTable[] = {0, 0.5f, 1, 1.5f, 2, 3, 4, 6};
+        const bool nv = which < 2;
+        const int block = nv ? 16 : 32;
+        std::vector<std::uint8_t> bytes, scales;
+        std::vector<float> expected;
+        for (int i = 0; i < 6 * 64; i += 2) {
+            if (i % block == 0)
+                scales.push_back(static_cast<std::uint8_t>(nv ? 0x30 + i / block : 120 + i / block));
+            const int low = i * 5 % 16, high = (i * 3 + 1) % 16; // the even column has the low half
+            bytes.push_back(static_cast<std::uint8_t>(low | high << 4));
+            const float scale = nv ? smallFloatValue(scales.back(), kE4M3) * 0.25f : e8m0Value(scales.back());
+            for (const int code : {low, high})
+                expected.push_back((code < 8 ? kTable[code] : -kTable[code - 8]) * scale);
+        }
+        std::vector<FixtureTensor> tensors;
+        const auto scaleType = nv ? DType::F8E4M3 : DType::U8;
+        if (which == 0 || which == 2) {
+            tensors = {tensorOfList(kModule + ".weight_packed", {6, 32}, DType::U8, bytes),
+                       tensorOfList(kModule + ".weight_scale", {6, 64 / block}, scaleType, scales)};
+            if (nv)
+                tensors.push_back(
+                    tensorOfList<float>(kModule + ".weight_global_scale", {1}, DType::F32, {4.0f}));
+        } else if (which == 1) {
+            tensors = {tensorOfList(kModule + ".weight", {6, 32}, DType::U8, bytes),
+                       tensorOfList(kModule + ".weight_scale", {6, 4}, scaleType, scales),
+                       tensorOfList<float>(kModule + ".weight_scale_2", {}, DType::F32, {0.25f}),
+                       tensorOfList<float>(kModule + ".input_scale", {}, DType::F32, {2.0f})};
+        } else {
+            tensors = {tensorOfList("experts.gate_up_proj_blocks", {2, 3, 2, 16}, DType::U8, bytes),
+                       tensorOfList("experts.gate_up_proj_scales", {2, 3, 2}, scaleType, scales)};
+        }
+        const TempDir dir;
+        const auto set = open(dir, tensors, "{}");
+        HALFTONE_VERIFY(set);
+        QCOMPARE((*set)->all().size(), std::size_t(1));
+        const auto& w = (*set)->all()[0];
+        QCOMPARE(w.packing, packing.toStdString());
+        if (which == 3) QCOMPARE(w.shape, (Shape{2, 3, 64}));
+        compare(**set, w.name, expected, 6);
+    }
+
+    void tables4_data()
+    {
+        QTest::addColumn<bool>("nested");
+        QTest::addColumn<int>("cols");
+        QTest::addColumn<bool>("format");
+        QTest::newRow("nf4") << false << 64 << true;
+        QTest::newRow("nf4, double quantization") << true << 64 << false; // a map of its own
+        QTest::newRow("nf4, blocks across rows") << false << 24 << false;
+    }
+    void tables4()
+    {
+        QFETCH(bool, nested);
+        QFETCH(int, cols);
+        QFETCH(bool, format);
+        const std::vector<float> map{-1.0f,
+                                     -0.6961928009986877f,
+                                     -0.5250730514526367f,
+                                     -0.39491748809814453f,
+                                     -0.28444138169288635f,
+                                     -0.18477343022823334f,
+                                     -0.09105003625154495f,
+                                     0.0f,
+                                     0.07958029955625534f,
+                                     0.16093020141124725f,
+                                     0.24611230194568634f,
+                                     0.33791524171829224f,
+                                     0.44070982933044434f,
+                                     0.5626170039176941f,
+                                     0.7229568362236023f,
+                                     1.0f};
+        // 1, -2, 0.5, 0.1, -0.1, 0, 1.5, -1.2 under an absolute maximum of 2, first in the high half.
+        const auto golden = fromHex("C0A867E2");
+        const std::int64_t rows = 8, count = rows * cols, blocks = (count + 63) / 64;
+        std::vector<std::uint8_t> bytes;
+        for (std::int64_t i = 0; i < count / 2; ++i)
+            bytes.push_back(std::to_integer<std::uint8_t>(golden[static_cast<std::size_t>(i % 4)]));
+        std::vector<float> absmax, nestedMap, expected;
+        std::vector<std::uint8_t> absmaxCodes;
+        for (std::int64_t b = 0; b < blocks; ++b) {
+            absmax.push_back(static_cast<float>(b + 2));
+            absmaxCodes.push_back(static_cast<std::uint8_t>(200 + b));
+        }
+        for (int i = 0; i < 256; ++i)
+            nestedMap.push_back(static_cast<float>(i - 128) / 128.0f);
+        for (std::int64_t i = 0; i < count; ++i) {
+            const auto byte = bytes[static_cast<std::size_t>(i / 2)];
+            const auto b = static_cast<std::size_t>(i / 64);
+            const float scale = nested ? nestedMap[absmaxCodes[b]] * 3.0f + 0.5f : absmax[b];
+            expected.push_back(map[static_cast<std::size_t>(i % 2 == 0 ? byte >> 4 : byte & 15)] * scale);
+        }
+        std::string state = R"({"quant_type": "nf4", "blocksize": 64, "dtype": "float16", "shape": [8, )" +
+                            std::to_string(cols) + "]";
+        if (nested) state += R"(, "nested_blocksize": 256, "nested_dtype": "float32", "nested_offset": 0.5)";
+        state += "}";
+        const std::string name = kModule + ".weight";
+        std::vector<FixtureTensor> tensors{tensorOfList(name, {count / 2, 1}, DType::U8, bytes),
+                                           tensorOfList(name + ".quant_map", {16}, DType::F32, map),
+                                           tensorOfList(name + ".quant_state.bitsandbytes__nf4",
+                                                        {static_cast<std::int64_t>(state.size())}, DType::U8,
+                                                        std::vector<char>(state.begin(), state.end()))};
+        if (nested) {
+            tensors.push_back(tensorOfList(name + ".absmax", {blocks}, DType::U8, absmaxCodes));
+            tensors.push_back(tensorOfList<float>(name + ".nested_absmax", {1}, DType::F32, {3.0f}));
+            tensors.push_back(tensorOfList(name + ".nested_quant_map", {256}, DType::F32, nestedMap));
+        } else {
+            tensors.push_back(tensorOfList(name + ".absmax", {blocks}, DType::F32, absmax));
+        }
+        const TempDir dir;
+        const auto set = open(dir, tensors, "{}");
+        HALFTONE_VERIFY(set);
+        QCOMPARE((*set)->all().size(), std::size_t(1));
+        QCOMPARE((*set)->all()[0].format != nullptr, format);
+        compare(**set, name, expected, rows);
+    }
+
+    void hostileStates_data()
+    {
+        QTest::addColumn<QByteArray>("state");
+        QTest::addColumn<QByteArray>("says");
+        QTest::newRow("no JSON") << QByteArray("nonsense") << QByteArray("no JSON object");
+        QTest::newRow("other type") << QByteArray(R"({"quant_type":"int4","blocksize":64,"shape":[8,64]})")
+                                    << QByteArray("type int4");
+        QTest::newRow("block of 0") << QByteArray(R"({"quant_type":"nf4","blocksize":0,"shape":[8,64]})")
+                                    << QByteArray("blocksize");
+        QTest::newRow("negative block")
+            << QByteArray(R"({"quant_type":"nf4","blocksize":-64,"shape":[8,64]})")
+            << QByteArray("blocksize");
+        QTest::newRow("huge shape")
+            << QByteArray(R"({"quant_type":"nf4","blocksize":64,"shape":[4000000000,4000000000]})")
+            << QByteArray("shape");
+        QTest::newRow("other shape") << QByteArray(R"({"quant_type":"nf4","blocksize":64,"shape":[8,65]})")
+                                     << QByteArray("260 U8");
+        QTest::newRow("no shape") << QByteArray(R"({"quant_type":"nf4","blocksize":64})")
+                                  << QByteArray("shape");
+        QTest::newRow("nested without offset")
+            << QByteArray(R"({"quant_type":"nf4","blocksize":64,"shape":[8,64],"nested_blocksize":256})")
+            << QByteArray("nested_offset");
+    }
+    void hostileStates()
+    {
+        QFETCH(QByteArray, state);
+        QFETCH(QByteArray, says);
+        const std::string name = kModule + ".weight";
+        const TempDir dir;
+        const auto set = open(dir,
+                              {{name, {256, 1}, DType::U8, Bytes(256)},
+                               {name + ".absmax", {8}, DType::F32, Bytes(32)},
+                               {name + ".quant_map", {16}, DType::F32, Bytes(64)},
+                               tensorOfList(name + ".quant_state.bitsandbytes__nf4", {state.size()},
+                                            DType::U8, std::vector<char>(state.begin(), state.end()))},
+                              "{}");
+        HALFTONE_VERIFY(set);
+        const auto& w = (*set)->all()[0];
+        QVERIFY2(w.whyOpaque.find(says.toStdString()) != std::string::npos, w.whyOpaque.c_str());
+    }
 };
 
 QTEST_GUILESS_MAIN(TestPackedImport)

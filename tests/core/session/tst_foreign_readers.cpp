@@ -46,14 +46,35 @@ void TestForeignReaders::valuesAreEqual_data()
     QTest::addColumn<QString>("model");
     QTest::addColumn<QString>("output");
     QTest::addColumn<QString>("format");
+    QTest::addColumn<QString>("layout");
+    const QString automatic = QStringLiteral("auto");
     const auto tiny = QString::fromStdString(
         test::writeModel(test::makeFixture(test::FixtureKind::Tiny256), m_dir / "tiny").string());
     for (const char* format : {"q4_0", "q4_1", "q5_0", "q5_1", "q8_0", "q2_k", "q3_k", "q4_k", "q5_k", "q6_k",
                                "iq4_nl", "iq4_xs", "tq1_0", "tq2_0", "mxfp4", "nvfp4"})
-        QTest::newRow(format) << tiny << QStringLiteral("out.gguf") << QString::fromLatin1(format);
+        QTest::newRow(format) << tiny << QStringLiteral("out.gguf") << QString::fromLatin1(format)
+                              << automatic;
     for (const char* format : {"int2.t.f16", "int3a.g64.bf16", "int4.g32.f16", "int4f.g128.f16",
                                "int5a.c.f32", "int6.g32.f16", "int7a.g32.f16", "int8.c.bf16", "int4a.t.f16"})
-        QTest::newRow(format) << tiny << QStringLiteral("out.safetensors") << QString::fromLatin1(format);
+        QTest::newRow(format) << tiny << QStringLiteral("out.safetensors") << QString::fromLatin1(format)
+                              << automatic;
+    for (const auto& [format, layout] : {std::pair{"int4.g32.f16", "gptq"},
+                                         {"int3a.g64.f16", "gptq-v2"},
+                                         {"int8a.c.f16", "gptq-v2"},
+                                         {"int4a.g128.f16", "awq"},
+                                         {"int8a.g64.f16", "int-quantized"},
+                                         {"int8.t.f32", "int-quantized"},
+                                         {"e4m3.c.f32", "auto"},
+                                         {"e4m3.t.bf16", "auto"},
+                                         {"mxfp8_e4m3.g32.floor", "auto"},
+                                         {"mxfp4_e2m1.g32.ceil", "auto"},
+                                         {"nvfp4_e2m1.g16.nearest", "auto"},
+                                         {"nf4.g64.f32", "auto"},
+                                         {"nf4.g64.dq", "auto"},
+                                         {"bnbfp4.g64.f32", "auto"}})
+        QTest::addRow("%s as %s", format, layout)
+            << tiny << QStringLiteral("out.safetensors") << QString::fromLatin1(format)
+            << QString::fromLatin1(layout);
     const QString demo = sourceFile("resources/demo");
     if (QFile::exists(demo + QStringLiteral("/model.safetensors")))
         for (const auto& [output, format] : {std::pair{"out.gguf", "q4_0"},
@@ -61,7 +82,7 @@ void TestForeignReaders::valuesAreEqual_data()
                                              {"out.gguf", "q4_k"},
                                              {"folder", "int4.g32.f16"}})
             QTest::addRow("bundled model, %s", format)
-                << demo << QString::fromLatin1(output) << QString::fromLatin1(format);
+                << demo << QString::fromLatin1(output) << QString::fromLatin1(format) << automatic;
 }
 
 void TestForeignReaders::valuesAreEqual()
@@ -69,9 +90,11 @@ void TestForeignReaders::valuesAreEqual()
     QFETCH(QString, model);
     QFETCH(QString, output);
     QFETCH(QString, format);
+    QFETCH(QString, layout);
     const test::TempDir dir;
     const auto target = dir / output.toStdString();
-    auto request = test::makeRequest(model.toStdString(), target, {{"format", format.toStdString()}});
+    auto request = test::makeRequest(model.toStdString(), target,
+                                     {{"format", format.toStdString()}, {"layout", layout.toStdString()}});
     HALFTONE_VERIFY(request);
     HALFTONE_VERIFY(test::run(*request));
     const auto written = openModel(target);
