@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <numeric>
 
 namespace halftone {
@@ -99,6 +100,10 @@ TableData tableOf(const Picture& picture)
     TableData::Col x{title(picture.spec.x, "x"), picture.spec.x.unit, "", {}, {}};
     TableData::Col y{title(picture.spec.y, "y"), picture.spec.y.unit, "", {}, {}};
     TableData::Col z{title(picture.spec.z, "z"), picture.spec.z.unit, "", {}, {}};
+    std::vector<TableData::Col> spread;
+    for (const char* what : kSpreadNames)
+        spread.push_back({what, picture.spec.y.unit, "", {}, {}});
+    bool anySpread = false;
     bool anyName = false;
     bool anyZ = false;
     bool anyY = false;
@@ -117,7 +122,11 @@ TableData tableOf(const Picture& picture)
             x.values.push_back(one.x[i]);
             y.values.push_back(at(one.y));
             z.values.push_back(at(one.z));
+            for (std::size_t k = 0; k < spread.size(); ++k)
+                spread[k].values.push_back(i < one.spread.size() ? one.spread[i][k]
+                                                                 : std::numeric_limits<double>::quiet_NaN());
         }
+        anySpread = anySpread || !one.spread.empty();
         anyName = anyName || !one.text.empty();
         anyY = anyY || !one.y.empty();
         anyZ = anyZ || !one.z.empty();
@@ -127,6 +136,7 @@ TableData tableOf(const Picture& picture)
     out.columns.push_back(std::move(x));
     if (anyY) out.columns.push_back(std::move(y));
     if (anyZ) out.columns.push_back(std::move(z));
+    if (anySpread) std::move(spread.begin(), spread.end(), std::back_inserter(out.columns));
     return out;
 }
 

@@ -142,11 +142,12 @@ void ChartView::findFullRange()
     double y0 = x0;
     double y1 = -x0;
     bool bars = false;
+    bool boxes = false;
     if (const auto& p = picture()) {
         for (std::size_t k = 0; k < p->series.size(); ++k) {
             const Series& s = p->series[k];
-            const bool isBars = s.mark == Trace::Mark::Bars;
-            bars = bars || isBars;
+            bars = bars || s.mark == Trace::Mark::Bars;
+            boxes = boxes || s.mark == Trace::Mark::Boxes;
             for (const std::uint32_t i : m_byX[k]) {
                 const double x = m_axes.x.toPlot(s.x[i]);
                 const double y = m_axes.y.toPlot(drawnY(k, i));
@@ -154,6 +155,9 @@ void ChartView::findFullRange()
                 x1 = std::max(x1, x);
                 y0 = std::min(y0, y);
                 y1 = std::max(y1, y);
+                if (i >= s.spread.size()) continue;
+                y0 = std::min(y0, m_axes.y.toPlot(s.spread[i].front()));
+                y1 = std::max(y1, m_axes.y.toPlot(s.spread[i].back()));
             }
         }
     }
@@ -161,10 +165,12 @@ void ChartView::findFullRange()
         m_full = QRectF(0, 0, 1, 1);
         return;
     }
-    if (bars) {
+    if (bars || boxes) {
         const double half = barWidth() / 2;
         x0 -= half;
         x1 += half;
+    }
+    if (bars) {
         if (!m_axes.y.log) {
             y0 = std::min(y0, 0.0);
             y1 = std::max(y1, 0.0);
@@ -172,7 +178,7 @@ void ChartView::findFullRange()
             y0 = std::floor(y0 - 0.05);
         }
     }
-    const double dx = x1 > x0 ? (x1 - x0) * (bars ? 0.01 : 0.04) : std::max(0.5, std::abs(x0) * 0.1);
+    const double dx = x1 > x0 ? (x1 - x0) * (bars || boxes ? 0.01 : 0.04) : std::max(0.5, std::abs(x0) * 0.1);
     const double dy = y1 > y0 ? (y1 - y0) * 0.06 : std::max(0.5, std::abs(y0) * 0.1);
     const bool grounded = bars && (m_axes.y.log || y0 >= 0);
     m_full = QRectF(QPointF(x0 - dx, grounded ? y0 : y0 - dy), QPointF(x1 + dx, y1 + dy));
@@ -185,13 +191,35 @@ void ChartView::findBarWidth()
     // Series that share the axis may interleave: bars of one class stand between those of another.
     std::vector<double> all;
     for (std::size_t k = 0; k < m_sortedX.size(); ++k)
-        if (picture()->series[k].mark == Trace::Mark::Bars)
-            all.insert(all.end(), m_sortedX[k].begin(), m_sortedX[k].end());
+        if (standing(k)) all.insert(all.end(), m_sortedX[k].begin(), m_sortedX[k].end());
     std::sort(all.begin(), all.end());
     double smallest = std::numeric_limits<double>::infinity();
     for (std::size_t i = 1; i < all.size(); ++i)
         if (all[i] > all[i - 1]) smallest = std::min(smallest, all[i] - all[i - 1]);
     if (std::isfinite(smallest)) m_barWidth = smallest;
+    // Where two series have bars at one place, all of them stand side by side.
+    m_slots.assign(m_sortedX.size(), {});
+    std::vector<std::size_t> shown;
+    for (std::size_t k = 0; k < m_sortedX.size(); ++k)
+        if (standing(k) && !m_sortedX[k].empty()) shown.push_back(k);
+    if (!m_tops.empty() || shown.size() < 2 || std::adjacent_find(all.begin(), all.end()) == all.end())
+        return;
+    const double share = 1.0 / static_cast<double>(shown.size());
+    for (std::size_t slot = 0; slot < shown.size(); ++slot)
+        m_slots[shown[slot]] = {0.82 * (share * (static_cast<double>(slot) + 0.5) - 0.5), share};
+}
+
+bool ChartView::standing(std::size_t k) const
+{
+    const Trace::Mark mark = picture()->series[k].mark;
+    return mark == Trace::Mark::Bars || mark == Trace::Mark::Boxes;
+}
+
+QPointF ChartView::drawnPixel(std::size_t k, std::size_t i) const
+{
+    const QPointF at = pixelOf(picture()->series[k].x[i], drawnY(k, i));
+    return at +
+           QPointF(m_slots[k].shift * barWidth() / (m_axes.x.max - m_axes.x.min) * m_axes.area.width(), 0);
 }
 
 void ChartView::resetZoom()
@@ -276,12 +304,16 @@ void ChartView::fillSeries()
             std::vector<double> heights;
             for (const std::uint32_t i : m_byX[k])
                 heights.push_back(m_axes.y.toPlot(drawnY(k, i)));
-            const double shown = p->spec.kind == "histogram" ? width : width * 0.82;
-            for (const Bar& bar :
-                 reduceBars(m_sortedX[k], heights, shown, m_axes.x.min, m_axes.x.max, columns)) {
+            const double shown = (p->spec.kind == "histogram" ? width : width * 0.82) * m_slots[k].share;
+            std::vector<double> middles = m_sortedX[k];
+            for (double& x : middles)
+                x += m_slots[k].shift * width;
+            for (const Bar& bar : reduceBars(middles, heights, shown, m_axes.x.min, m_axes.x.max, columns)) {
                 line.points << QPointF(bar.left, ground) << QPointF(bar.left, bar.height)
                             << QPointF(bar.right, bar.height) << QPointF(bar.right, ground);
             }
+        } else if (s.mark == Trace::Mark::Boxes) {
+            continue; // painted by paintBoxes
         } else if (s.mark == Trace::Mark::Points) {
             if (dense(k)) continue; // painted by paintDense
             line.kind = ChartCanvas::Kind::Scatter;
@@ -328,11 +360,12 @@ std::optional<PlotPoint> ChartView::pointAt(QPointF position) const
     std::optional<PlotPoint> best;
     double bestDistance = kReach * kReach;
     bool bestInside = false;
+    double nearestBar = std::numeric_limits<double>::infinity();
     for (std::size_t k = 0; k < p->series.size(); ++k) {
         if (m_hidden[k] || m_sortedX[k].empty()) continue;
         const Series& s = p->series[k];
         const auto& xs = m_sortedX[k];
-        const bool bars = s.mark == Trace::Mark::Bars;
+        const bool bars = standing(k);
         const double reach = bars ? barWidth() / 2 : kReach * perPixel;
         // Binary search over all points, not over the reduced ones.
         auto at = std::lower_bound(xs.begin(), xs.end(), plot.x() - reach) - xs.begin();
@@ -342,7 +375,7 @@ std::optional<PlotPoint> ChartView::pointAt(QPointF position) const
              static_cast<std::size_t>(at) < xs.size() && xs[static_cast<std::size_t>(at)] <= plot.x() + reach;
              ++at) {
             const std::uint32_t i = m_byX[k][static_cast<std::size_t>(at)];
-            const QPointF pixel = pixelOf(s.x[i], drawnY(k, i));
+            const QPointF pixel = drawnPixel(k, i);
             const double dx = std::abs(pixel.x() - position.x());
             if (dx < nearestX) {
                 nearestX = dx;
@@ -355,7 +388,10 @@ std::optional<PlotPoint> ChartView::pointAt(QPointF position) const
                 best = PlotPoint{static_cast<int>(k), static_cast<int>(i)};
             }
         }
-        if (bars && nearestInX) {
+        if (bars && nearestInX && m_slots[k].share < 1) {
+            if (nearestX < nearestBar) best = nearestInX;
+            nearestBar = std::min(nearestBar, nearestX);
+        } else if (bars && nearestInX) {
             // Of stacked bars the lowest whose top is above the cursor.
             const QPointF top = pixelOf(s.x[static_cast<std::size_t>(nearestInX->index)],
                                         drawnY(k, static_cast<std::size_t>(nearestInX->index)));

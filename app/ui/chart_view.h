@@ -79,6 +79,10 @@ private:
     bool dense(std::size_t series) const;
     double barWidth() const { return m_barWidth; }
     void findBarWidth();
+    void paintBoxes(QPainter& painter) const;
+    bool standing(std::size_t series) const;
+    /// Pixel of a point as it is drawn: bars and boxes of several series stand side by side.
+    QPointF drawnPixel(std::size_t series, std::size_t index) const;
     /// Height at which a point is drawn, as a value: on top of the series before it in a stacked figure.
     double drawnY(std::size_t series, std::size_t index) const
     {
@@ -104,7 +108,11 @@ private:
     std::optional<QPointF> m_boxFrom, m_boxTo;
     bool m_draggingThreshold = false;
     int m_shownPoints = 0;
-    double m_barWidth = 1; ///< in plot coordinates
+    double m_barWidth = 1; ///< of all that share an x, in plot coordinates
+    struct Slot {
+        double shift = 0, share = 1; ///< in bar widths: of its middle, and how much of the width it takes
+    };
+    std::vector<Slot> m_slots; ///< one a series
 };
 
 } // namespace halftone

@@ -37,6 +37,40 @@ void ChartView::paintUnder(QPainter& painter) const
         }
     }
     paintDense(painter);
+    paintBoxes(painter);
+}
+
+void ChartView::paintBoxes(QPainter& painter) const
+{
+    const double perUnit = m_axes.area.width() / (m_axes.x.max - m_axes.x.min);
+    painter.save();
+    painter.setClipRect(m_axes.area);
+    painter.setRenderHint(QPainter::Antialiasing, false);
+    for (std::size_t k = 0; k < picture()->series.size(); ++k) {
+        const Series& s = picture()->series[k];
+        if (m_hidden[k] || s.mark != Trace::Mark::Boxes) continue;
+        QColor colour(QRgb(colourOfSeries(*picture(), k)));
+        if (stale()) colour.setAlpha(90);
+        const double half = std::clamp(barWidth() * perUnit * 0.33 * m_slots[k].share, 1.0, 24.0);
+        for (const std::uint32_t i : m_byX[k]) {
+            if (i >= s.spread.size()) continue;
+            const double x = drawnPixel(k, i).x();
+            const auto y = [&](double value) { return pixelOf(s.x[i], value).y(); };
+            const auto [low, lower, upper, high] = s.spread[i];
+            painter.setPen(QPen(colour, 2));
+            painter.drawLine(QPointF(x, y(low)), QPointF(x, y(lower)));
+            painter.drawLine(QPointF(x, y(upper)), QPointF(x, y(high)));
+            for (const double end : {low, high})
+                painter.drawLine(QPointF(x - half / 2, y(end)), QPointF(x + half / 2, y(end)));
+            // A box without height is still seen.
+            const QRectF box(x - half, y(upper), 2 * half, std::max(2.0, y(lower) - y(upper)));
+            painter.fillRect(box, colour);
+            if (box.height() <= 4) continue;
+            painter.setPen(QPen(Theme::colours().surface, 2));
+            painter.drawLine(QPointF(box.left(), y(s.y[i])), QPointF(box.right(), y(s.y[i])));
+        }
+    }
+    painter.restore();
 }
 
 void ChartView::paintDense(QPainter& painter) const
@@ -80,9 +114,9 @@ void ChartView::paintLegend(QPainter& painter) const
         const QColor colour(QRgb(colourOfSeries(*p, back)));
         painter.setRenderHint(QPainter::Antialiasing, true);
         ChartCanvas::paintSample(painter, QRectF(box.left(), box.center().y() - 5, 12, 10),
-                                 p->series[back].mark == Trace::Mark::Line   ? ChartCanvas::Kind::Line
-                                 : p->series[back].mark == Trace::Mark::Bars ? ChartCanvas::Kind::Area
-                                                                             : ChartCanvas::Kind::Scatter,
+                                 p->series[back].mark == Trace::Mark::Line ? ChartCanvas::Kind::Line
+                                 : standing(back)                          ? ChartCanvas::Kind::Area
+                                                                           : ChartCanvas::Kind::Scatter,
                                  off ? Theme::colours().line : colour, static_cast<int>(back));
         painter.setPen(off ? Theme::colours().line : Theme::colours().dim);
         painter.drawText(box.adjusted(16, 0, 0, 0), Qt::AlignLeft | Qt::AlignVCenter, label);
@@ -187,13 +221,14 @@ void ChartView::paintOver(QPainter& painter) const
         const Series& s = p->series[static_cast<std::size_t>(point.series)];
         const auto i = static_cast<std::size_t>(point.index);
         if (i >= s.y.size() || !m_axes.x.shows(s.x[i]) || !m_axes.y.shows(s.y[i])) return QPointF(-1, -1);
-        const QPointF at = pixelOf(s.x[i], drawnY(static_cast<std::size_t>(point.series), i));
+        const auto k = static_cast<std::size_t>(point.series);
+        const QPointF at = drawnPixel(k, i);
         if (!m_axes.area.adjusted(-2, -2, 2, 2).contains(at)) return QPointF(-1, -1);
         painter.setBrush(Qt::NoBrush);
         painter.setPen(QPen(colour, 2));
         if (s.mark == Trace::Mark::Bars) {
-            const double half =
-                std::max(2.0, barWidth() / (m_axes.x.max - m_axes.x.min) * m_axes.area.width() * 0.41);
+            const double half = std::max(2.0, barWidth() / (m_axes.x.max - m_axes.x.min) *
+                                                  m_axes.area.width() * 0.41 * m_slots[k].share);
             painter.drawRect(
                 QRectF(QPointF(at.x() - half, at.y()), QPointF(at.x() + half, m_axes.area.bottom())));
         } else {

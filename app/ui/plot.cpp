@@ -90,9 +90,20 @@ QString Plot::textOf(PlotPoint point) const
         out += toQt(axis.label) + u' ' + numberText(values[i], axis.unit);
     };
     // A place on an axis of names is told by the name, which most points bear already.
-    if (m_picture->xNames.empty()) add(m_picture->spec.x, s.x);
+    if (m_picture->xNames.empty())
+        add(m_picture->spec.x, s.x);
+    else if (i >= s.text.size() && i < s.x.size())
+        out += (out.isEmpty() ? QString() : u"  ·  "_s) +
+               toQt(m_picture->xNames[static_cast<std::size_t>(s.x[i])]);
     if (m_picture->yNames.empty()) add(m_picture->spec.y, s.y);
     add(m_picture->spec.z, s.z);
+    if (i < s.spread.size()) {
+        const auto [low, lower, upper, high] = s.spread[i];
+        const std::string& unit = m_picture->spec.y.unit;
+        out += tr("  ·  half in %1 to %2, all in %3 to %4")
+                   .arg(numberText(lower, unit), numberText(upper, unit), numberText(low, unit),
+                        numberText(high, unit));
+    }
     return out;
 }
 

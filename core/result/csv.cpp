@@ -40,12 +40,13 @@ std::string position(double at, const std::vector<std::string>& names)
 std::string renderCsv(const Picture& picture)
 {
     const FigureSpec& spec = picture.spec;
-    bool texts = false, z = false, categories = false, hull = false;
+    bool texts = false, z = false, categories = false, hull = false, spread = false;
     for (const Series& s : picture.series) {
         texts |= !s.text.empty();
         z |= !s.z.empty();
         categories |= !s.category.empty();
         hull |= !s.hull.empty();
+        spread |= !s.spread.empty();
     }
     const bool sizes = spec.kind == "treemap";
     std::string out = "series";
@@ -54,6 +55,9 @@ std::string renderCsv(const Picture& picture)
     if (!sizes) out += "," + header(spec.x, "x");
     out += "," + header(spec.y, sizes ? "size" : "y");
     if (z) out += "," + header(spec.z, "z");
+    if (spread)
+        for (const char* name : kSpreadNames)
+            out += std::string(",") + name;
     if (hull) out += ",hull";
     out += "\n";
     for (const Series& s : picture.series) {
@@ -69,6 +73,9 @@ std::string renderCsv(const Picture& picture)
             if (!sizes) out += "," + position(s.x[i], picture.xNames);
             out += "," + position(s.y[i], picture.yNames);
             if (z) out += "," + (s.z.empty() ? std::string() : exactNumber(s.z[i]));
+            if (spread)
+                for (std::size_t k = 0; k < kSpreadNames.size(); ++k)
+                    out += "," + (s.spread.empty() ? std::string() : exactNumber(s.spread[i][k]));
             if (hull) out += onHull[i] ? ",1" : ",0";
             out += "\n";
         }

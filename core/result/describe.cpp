@@ -53,11 +53,22 @@ std::string seriesText(const Picture& p, const Series& s)
         return fmt::format("{}{} rectangles, {} in all; the largest{} is {}, {:.1f} %.", name, count,
                            withUnit(sum, axis), what, withUnit(values[most], axis), 100 * values[most] / sum);
     }
-    const char* mark = cells ? "cells" : s.mark == Mark::Bars ? "bars" : "points";
+    const char* mark = cells                   ? "cells"
+                       : s.mark == Mark::Bars  ? "bars"
+                       : s.mark == Mark::Boxes ? "boxes around medians"
+                                               : "points";
     std::string out =
         fmt::format("{}{} {}; {} from {}{} to {}{}.", name, count, mark,
                     axisName(axis, cells ? "value" : "y"), withUnit(values[least], axis),
                     placeText(p, s, least), withUnit(values[most], axis), placeText(p, s, most));
+    if (!s.spread.empty()) {
+        double low = s.spread.front()[0], high = s.spread.front()[3];
+        for (const auto& spread : s.spread) {
+            low = std::min(low, spread[0]);
+            high = std::max(high, spread[3]);
+        }
+        out += fmt::format(" The whiskers reach from {} to {}.", withUnit(low, axis), withUnit(high, axis));
+    }
     if (!s.hull.empty())
         out += fmt::format(" {} of them {} on the upper left hull.", s.hull.size(),
                            s.hull.size() == 1 ? "is" : "are");

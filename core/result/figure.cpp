@@ -14,11 +14,12 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Mark = Trace::Mark;
 
-constexpr std::array<std::pair<Mark, const char*>, 5> kMarks{{{Mark::Line, "line"},
+constexpr std::array<std::pair<Mark, const char*>, 6> kMarks{{{Mark::Line, "line"},
                                                               {Mark::Points, "points"},
                                                               {Mark::Bars, "bars"},
                                                               {Mark::Cells, "cells"},
-                                                              {Mark::Rectangles, "rectangles"}}};
+                                                              {Mark::Rectangles, "rectangles"},
+                                                              {Mark::Boxes, "boxes"}}};
 
 const char* markName(Mark mark)
 {
@@ -38,9 +39,11 @@ Json axisJson(const Axis& axis) { return {{"label", axis.label}, {"unit", axis.u
 
 Json traceJson(const Trace& t)
 {
-    return {
+    Json object{
         {"label", t.label}, {"table", t.table},         {"x", t.x},         {"y", t.y},   {"z", t.z},
         {"text", t.text},   {"mark", markName(t.mark)}, {"where", t.where}, {"is", t.is}, {"hull", t.hull}};
+    if (t.mark == Mark::Boxes) object["spread"] = t.spread;
+    return object;
 }
 
 // Members that are missing keep their defaults: a later format may add some, an earlier one lacks them.
@@ -74,6 +77,7 @@ Result<Trace> traceOf(const Json& object)
     t.where = text(object, "where");
     t.is = text(object, "is");
     t.hull = object.value("hull", false);
+    if (object.contains("spread")) t.spread = object.at("spread").get<std::array<std::string, 4>>();
     return t;
 }
 

@@ -4,6 +4,7 @@
 #include "core/base/export.h"
 #include "core/base/result.h"
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -39,9 +40,9 @@ struct Axis {
 // Members have initialisers so that the compiler lets designated ones leave any of them out.
 
 /// Which columns of which table make one mark of a picture. Rectangles take their sizes from y (from x when
-/// y is empty); bars of a histogram stand around x.
+/// y is empty); bars of a histogram stand around x; boxes are at y in the middle.
 struct Trace {
-    enum class Mark : std::uint8_t { Line, Points, Bars, Cells, Rectangles };
+    enum class Mark : std::uint8_t { Line, Points, Bars, Cells, Rectangles, Boxes };
     std::string label{};
     std::string table{};
     std::string x{}, y{}; ///< columns
@@ -51,12 +52,14 @@ struct Trace {
     std::string where{}; ///< a Name column, with `is`: only the rows of this name
     std::string is{};
     bool hull = false; ///< points: also draw the lower-right or upper-left hull as a line
+    /// Boxes: columns of the lower whisker, lower edge, upper edge and upper whisker; else empty.
+    std::array<std::string, 4> spread{};
 };
 
 /// A picture without a toolkit: which columns go on which axis. Views draw it; SVG, PNG and CSV read it.
 struct FigureSpec {
     std::string id{}, title{};
-    std::string kind{}; ///< "curve", "scatter", "bars", "histogram", "heatmap", "treemap", "pareto"
+    std::string kind{}; ///< "curve", "scatter", "bars", "histogram", "heatmap", "treemap", "pareto", "boxes"
     Axis x{}, y{}, z{};
     std::vector<Trace> traces{};
     std::string caption{}; ///< one line made from the numbers; the text a screen reader says first

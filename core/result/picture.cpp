@@ -2,6 +2,7 @@
 #include "core/result/picture.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <fmt/format.h>
 #include <optional>
@@ -85,6 +86,7 @@ std::size_t nameIndex(const Values& values, std::size_t row)
 /// All columns of one trace.
 struct Rows {
     std::optional<Values> x, y, z, text, where;
+    std::vector<std::vector<double>> spread; ///< boxes: four columns
     std::size_t count = 0;
 };
 
@@ -104,6 +106,15 @@ Result<Rows> readRows(const ResultReader& results, const Trace& trace)
     if (trace.mark == Mark::Cells && !z)
         return Error(Errc::InvalidArgument,
                      fmt::format("trace {} needs a column for the cells", trace.label));
+    if (trace.mark == Mark::Boxes)
+        for (const std::string& column : trace.spread) {
+            HALFTONE_TRY(values, read(results, trace.table, column));
+            if (values.named)
+                return Error(Errc::InvalidArgument,
+                             fmt::format("table {}: column {} holds names, and numbers are needed",
+                                         trace.table, column));
+            rows.spread.push_back(std::move(values.numbers));
+        }
     rows.x = std::move(x);
     rows.y = std::move(y);
     rows.z = std::move(z);
@@ -113,6 +124,8 @@ Result<Rows> readRows(const ResultReader& results, const Trace& trace)
     rows.count = SIZE_MAX;
     for (const auto* column : {&rows.x, &rows.y, &rows.z, &rows.text, &rows.where})
         if (*column) rows.count = std::min(rows.count, (*column)->numbers.size());
+    for (const auto& column : rows.spread)
+        rows.count = std::min(rows.count, column.size());
     return rows;
 }
 
@@ -163,7 +176,12 @@ private:
             if (!m_rows.x->named) x = m_rows.x->numbers[row];
             if (!m_rows.y->named) y = m_rows.y->numbers[row];
         }
-        if (!std::isfinite(x) || !std::isfinite(y) || !std::isfinite(z)) {
+        std::array<double, 4> spread{};
+        for (std::size_t k = 0; k < m_rows.spread.size(); ++k)
+            spread[k] = m_rows.spread[k][row];
+        const bool whole =
+            std::all_of(spread.begin(), spread.end(), [](double v) { return std::isfinite(v); });
+        if (!std::isfinite(x) || !std::isfinite(y) || !std::isfinite(z) || !whole) {
             ++dropped.notFinite;
             return;
         }
@@ -173,7 +191,8 @@ private:
         }
         if (!sizes &&
             ((m_spec.x.log && !m_rows.x->named && x <= 0) || (m_spec.y.log && !m_rows.y->named && y <= 0) ||
-             (m_spec.z.log && m_trace.mark == Mark::Cells && z <= 0))) {
+             (m_spec.z.log && m_trace.mark == Mark::Cells && z <= 0) ||
+             (m_spec.y.log && m_trace.mark == Mark::Boxes && spread[0] <= 0))) {
             ++dropped.notPositive;
             return;
         }
@@ -183,6 +202,7 @@ private:
         out.x.push_back(x);
         out.y.push_back(y);
         if (!sizes && m_rows.z) out.z.push_back(z);
+        if (!m_rows.spread.empty()) out.spread.push_back(spread);
         if (m_rows.text) out.text.push_back(indexOrNone(*m_rows.text, row, out.names));
         if (sizes && m_rows.z) out.category.push_back(indexOrNone(*m_rows.z, row, out.categories));
         out.sourceRow.push_back(static_cast<std::uint32_t>(row));

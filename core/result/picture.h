@@ -6,6 +6,7 @@
 #include "core/result/figure.h"
 #include "core/result/writer.h"
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -24,9 +25,14 @@ struct Series {
     std::vector<std::string> names;
     std::vector<std::uint32_t> category; ///< rectangles: index into `categories`
     std::vector<std::string> categories;
-    std::vector<std::uint32_t> hull;      ///< indices of the points on the hull, in x order
-    std::vector<std::uint32_t> sourceRow; ///< row of the table each point came from
+    std::vector<std::array<double, 4>> spread; ///< boxes: whisker, edge, edge, whisker around y
+    std::vector<std::uint32_t> hull;           ///< indices of the points on the hull, in x order
+    std::vector<std::uint32_t> sourceRow;      ///< row of the table each point came from
 };
+
+/// What the four numbers of a box are called in tables.
+inline constexpr std::array<const char*, 4> kSpreadNames{"lower whisker", "lower edge", "upper edge",
+                                                         "upper whisker"};
 
 /// A figure with its numbers: the one thing that the window, SVG, PNG and CSV are all drawn from.
 struct Picture {

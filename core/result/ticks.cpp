@@ -106,7 +106,8 @@ Ticks logTicks(double min, double max, int most)
             const double v = mantissa * power10(e);
             if (v < min * (1 - kSlack) || v > max * (1 + kSlack)) continue;
             ticks.at.push_back(std::clamp(v, min, max));
-            ticks.labels.push_back(powerLabel(mantissa, e));
+            // Plain numbers read better than powers as long as they are short.
+            ticks.labels.push_back(v >= 1e-3 && v < 1e4 ? fmt::format("{:g}", v) : powerLabel(mantissa, e));
         }
     if (ticks.at.size() >= 2 && ticks.at.size() <= static_cast<std::size_t>(most)) return ticks;
     return linearTicks(min, max, most);

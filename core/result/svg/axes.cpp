@@ -38,8 +38,15 @@ Extent extentOf(const Picture& picture, bool xAxis)
             e.high = std::max(e.high, v);
             e.whole &= v == std::floor(v);
         }
+        if (!xAxis)
+            for (const auto& spread : s.spread) {
+                e.low = std::min(e.low, spread.front());
+                e.high = std::max(e.high, spread.back());
+                e.whole = false;
+            }
         const bool cells = s.mark == Mark::Cells, bars = s.mark == Mark::Bars;
-        if (cells || (bars && xAxis)) e.half = std::max(e.half, stepOf(values, log) / 2);
+        const bool boxes = s.mark == Mark::Boxes;
+        if (cells || ((bars || boxes) && xAxis)) e.half = std::max(e.half, stepOf(values, log) / 2);
         e.cells |= cells;
         e.bars |= bars;
     }

@@ -62,7 +62,17 @@ std::string dashOf(std::size_t series);
 /// Step between cells (or bars) along an axis, in the axis' own measure (log10 on a log axis).
 double stepOf(const std::vector<double>& values, bool log);
 
+/// Places of bars or boxes that stand side by side around each x.
+struct Slots {
+    std::vector<std::size_t> series;
+    double full = 0;  ///< pixels of all that share an x
+    double width = 0; ///< of one of them
+    double left(std::size_t slot) const { return -full / 2 + static_cast<double>(slot) * width; }
+};
+HALFTONE_API Slots slotsOf(const Picture& picture, Trace::Mark mark, const Layout& layout);
+
 void drawBars(Page& page, const Picture& picture, const Layout& layout);
+void drawBoxes(Page& page, const Picture& picture, const Layout& layout);
 void drawLine(Page& page, const Picture& picture, std::size_t series, const Layout& layout);
 void drawPoints(Page& page, const Picture& picture, std::size_t series, const Layout& layout);
 /// Names of points, those on the hull first, where they cover neither points nor each other.

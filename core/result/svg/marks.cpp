@@ -80,6 +80,15 @@ void drawBarSeries(Page& page, const Layout& l, const Series& s, std::uint32_t c
 class Places {
 public:
     void block(const Box& box) { m_taken.push_back(box); }
+    /// Names on a line can't be read.
+    void blockLine(const Point& a, const Point& b)
+    {
+        const int pieces = static_cast<int>(std::hypot(b.x - a.x, b.y - a.y) / 6) + 1;
+        for (int t = 0; t <= pieces; ++t) {
+            const double f = static_cast<double>(t) / pieces;
+            block({a.x + f * (b.x - a.x) - 2, a.y + f * (b.y - a.y) - 2, 4, 4});
+        }
+    }
     bool take(const Box& box)
     {
         for (const Box& other : m_taken)
@@ -107,27 +116,60 @@ std::string dashOf(std::size_t series)
     return kDashes[series % kDashes.size()];
 }
 
-void drawBars(Page& page, const Picture& picture, const Layout& l)
+Slots slotsOf(const Picture& picture, Mark mark, const Layout& l)
 {
-    std::vector<std::size_t> which;
+    Slots slots;
     double step = 0;
     for (std::size_t i = 0; i < picture.series.size(); ++i) {
         const Series& s = picture.series[i];
-        if (s.mark != Mark::Bars || s.x.empty()) continue;
-        which.push_back(i);
+        if (s.mark != mark || s.x.empty()) continue;
+        slots.series.push_back(i);
         const double own = l.x.names.empty() ? stepOf(s.x, l.x.scale.log) : 1;
         step = step == 0 ? own : std::min(step, own);
     }
-    if (which.empty()) return;
+    if (slots.series.empty()) return slots;
     const Scale& x = l.x.scale;
     const double range = x.log ? std::log10(x.max) - std::log10(x.min) : x.max - x.min;
     const double band = step / range * l.plot.width;
     // The bars of a histogram touch, but for a hair; others stand apart.
-    const double full = picture.spec.kind == "histogram" ? std::max(band - 1, band * 0.5) : band * 0.8;
-    const double width = full / static_cast<double>(which.size());
-    for (std::size_t k = 0; k < which.size(); ++k)
-        drawBarSeries(page, l, picture.series[which[k]], colourOf(picture, which[k], page.theme()),
-                      -full / 2 + static_cast<double>(k) * width, width);
+    slots.full = picture.spec.kind == "histogram" ? std::max(band - 1, band * 0.5) : band * 0.8;
+    slots.width = slots.full / static_cast<double>(slots.series.size());
+    return slots;
+}
+
+void drawBars(Page& page, const Picture& picture, const Layout& l)
+{
+    const Slots slots = slotsOf(picture, Mark::Bars, l);
+    for (std::size_t k = 0; k < slots.series.size(); ++k)
+        drawBarSeries(page, l, picture.series[slots.series[k]],
+                      colourOf(picture, slots.series[k], page.theme()), slots.left(k), slots.width);
+}
+
+void drawBoxes(Page& page, const Picture& picture, const Layout& l)
+{
+    const Slots slots = slotsOf(picture, Mark::Boxes, l);
+    const double width = std::clamp(slots.width * 0.8, 1.0, 48.0);
+    for (std::size_t k = 0; k < slots.series.size(); ++k) {
+        const Series& s = picture.series[slots.series[k]];
+        const std::uint32_t colour = colourOf(picture, slots.series[k], page.theme());
+        for (std::size_t i = 0; i < std::min(s.x.size(), s.spread.size()); ++i) {
+            const double middle = l.x.scale.at(s.x[i]) + slots.left(k) + slots.width / 2;
+            const auto [low, lower, upper, high] = s.spread[i];
+            const double bottom = l.y.scale.at(lower), top = l.y.scale.at(upper);
+            page.line({middle, l.y.scale.at(low)}, {middle, bottom}, colour, 1.5);
+            page.line({middle, top}, {middle, l.y.scale.at(high)}, colour, 1.5);
+            for (const double end : {low, high})
+                page.line({middle - width / 4, l.y.scale.at(end)}, {middle + width / 4, l.y.scale.at(end)},
+                          colour, 1.5);
+            // A box without height is still seen.
+            const double height = std::max(bottom - top, 2.0);
+            page.rect({middle - width / 2, top, width, height}, colour);
+            const double median = l.y.scale.at(s.y[i]);
+            if (height > 4)
+                page.line({middle - width / 2, median}, {middle + width / 2, median}, page.theme().background,
+                          2);
+        }
+    }
 }
 
 void drawLine(Page& page, const Picture& picture, std::size_t series, const Layout& l)
@@ -177,15 +219,14 @@ void drawPointNames(Page& page, const Picture& picture, const Layout& l)
             places.block({p.x - kMarkerRadius - 1, p.y - kMarkerRadius - 1, 2 * kMarkerRadius + 2,
                           2 * kMarkerRadius + 2});
         }
-        // Names on the hull's line can't be read.
-        for (std::size_t k = 1; k < s.hull.size(); ++k) {
-            const Point a = pointAt(l, s, s.hull[k - 1]), b = pointAt(l, s, s.hull[k]);
-            const int pieces = static_cast<int>(std::hypot(b.x - a.x, b.y - a.y) / 6) + 1;
-            for (int t = 0; t <= pieces; ++t) {
-                const double f = static_cast<double>(t) / pieces;
-                places.block({a.x + f * (b.x - a.x) - 2, a.y + f * (b.y - a.y) - 2, 4, 4});
-            }
-        }
+        for (std::size_t k = 1; k < s.hull.size(); ++k)
+            places.blockLine(pointAt(l, s, s.hull[k - 1]), pointAt(l, s, s.hull[k]));
+    }
+    for (const Series& s : picture.series) {
+        if (s.mark != Mark::Line) continue;
+        const std::vector<std::size_t> shown = visibleOnLine(l, s);
+        for (std::size_t k = 1; k < shown.size(); ++k)
+            places.blockLine(pointAt(l, s, shown[k - 1]), pointAt(l, s, shown[k]));
     }
     for (const Series& s : picture.series) {
         if (s.mark != Mark::Points || s.text.empty()) continue;
@@ -201,12 +242,14 @@ void drawPointNames(Page& page, const Picture& picture, const Layout& l)
             // Above and below, moved sideways where the plot ends.
             const double beside =
                 std::clamp(p.x - w / 2, l.plot.x + 2, std::max(l.plot.right() - w - 2, l.plot.x));
-            const std::array<Box, 6> tries{{{p.x - w - gap, p.y - h, w, h},
+            const std::array<Box, 8> tries{{{p.x - w - gap, p.y - h, w, h},
                                             {p.x + gap, p.y - h / 2, w, h},
                                             {p.x + gap, p.y + 3, w, h},
                                             {beside, p.y - gap - h, w, h},
                                             {beside, p.y + gap, w, h},
-                                            {p.x - w - gap, p.y - h / 2, w, h}}};
+                                            {p.x - w - gap, p.y - h / 2, w, h},
+                                            {p.x + gap, p.y - gap - h, w, h},
+                                            {p.x - w - gap, p.y + gap, w, h}}};
             for (const Box& box : tries)
                 if (l.plot.contains(box) && places.take(box)) {
                     page.text({box.x, box.y + h - 3}, name, {page.theme().text, kSmallSize});

@@ -81,7 +81,7 @@ std::vector<LegendEntry> legendOf(const Picture& picture, const Theme& theme)
         if (s.mark == Mark::Cells || s.x.empty()) continue;
         const std::uint32_t colour = colourOf(picture, i, theme);
         const std::string label = s.label.empty() ? fmt::format("series {}", i + 1) : s.label;
-        if (s.mark == Mark::Bars)
+        if (s.mark == Mark::Bars || s.mark == Mark::Boxes)
             entries.push_back({label, colour});
         else if (s.mark == Mark::Line)
             entries.push_back(
@@ -107,6 +107,7 @@ void drawChart(Page& page, const Picture& picture, const Box& area)
     const Layout layout = layOut(picture, inside);
     drawAxes(page, layout);
     drawBars(page, picture, layout);
+    drawBoxes(page, picture, layout);
     for (std::size_t i = 0; i < picture.series.size(); ++i) {
         if (picture.series[i].mark == Mark::Line) drawLine(page, picture, i, layout);
         if (picture.series[i].mark == Mark::Points) drawPoints(page, picture, i, layout);

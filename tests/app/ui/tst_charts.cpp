@@ -70,6 +70,8 @@ private Q_SLOTS:
     void arrowKeysMoveACursorPoint();
     void thresholdIsDraggedByMouseAndKeys();
     void stackedBarsStandOnEachOther();
+    void barsOfOnePlaceStandSideBySide();
+    void boxesShowTheirSpread();
     void rasterKeepsAPlantedOutlier();
     void rasterPicksTheWorstCellUnderThePixel();
     void treemapAreasFollowTheSizes();
@@ -281,6 +283,60 @@ void TestCharts::stackedBarsStandOnEachOther()
     QCOMPARE(hit->series, 1);
     QVERIFY(chart.textOf(*hit).contains(u"20 dB"_s));
     QCOMPARE(chart.pointAt(chart.pixelOf(1, 10))->series, 0);
+}
+
+void TestCharts::barsOfOnePlaceStandSideBySide()
+{
+    Series first;
+    first.label = "blocks";
+    first.mark = Trace::Mark::Bars;
+    first.x = {0, 1};
+    first.y = {10, 20};
+    Series second = first;
+    second.label = "weights";
+    second.y = {20, 5};
+    auto picture = pictureWith(first);
+    picture->series.push_back(second);
+    picture->xNames = {"one", "two"};
+    ChartView chart;
+    chart.resize(500, 400);
+    chart.setPicture(picture);
+    const double unit = chart.pixelOf(1, 0).x() - chart.pixelOf(0, 0).x();
+    const QPointF middle = chart.pixelOf(0, 5);
+    QCOMPARE(chart.pointAt(middle - QPointF(unit * 0.2, 0)), (PlotPoint{0, 0}));
+    QCOMPARE(chart.pointAt(middle + QPointF(unit * 0.2, 0)), (PlotPoint{1, 0}));
+    QVERIFY(chart.textOf({1, 1}).contains(u"two"_s));
+    QVERIFY(chart.textOf({1, 1}).contains(u"5 dB"_s));
+}
+
+void TestCharts::boxesShowTheirSpread()
+{
+    Series s;
+    s.label = "crest factors";
+    s.mark = Trace::Mark::Boxes;
+    for (int i = 0; i < 4; ++i) {
+        s.x.push_back(i);
+        s.y.push_back(10 + i);
+        s.spread.push_back({8.0 + i, 9.0 + i, 12.0 + i, 40.0 + i});
+    }
+    auto picture = pictureWith(s);
+    picture->spec.kind = "boxes";
+    ChartView chart;
+    chart.resize(500, 400);
+    chart.setPicture(picture);
+    // All of the whiskers is in sight.
+    QVERIFY(chart.shownRange().bottom() >= 43);
+    QVERIFY(chart.shownRange().top() <= 8);
+    const auto hit = chart.pointAt(chart.pixelOf(2, 30));
+    QVERIFY(hit.has_value());
+    QCOMPARE(hit->index, 2);
+    QVERIFY(chart.textOf(*hit).contains(u"11 dB"_s));
+    QVERIFY(chart.textOf(*hit).contains(u"42 dB"_s));
+    // The box is painted in the colour of its series.
+    const QImage image = chart.grab().toImage();
+    const QPointF inside = chart.pixelOf(2, 13);
+    const QColor seen = image.pixelColor((inside * image.devicePixelRatio()).toPoint());
+    QCOMPARE(seen.rgb() & 0xFFFFFFU, colourOfSeries(*picture, 0) & 0xFFFFFFU);
 }
 
 namespace {

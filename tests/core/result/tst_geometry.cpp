@@ -174,7 +174,8 @@ private Q_SLOTS:
         row("one value", 3, 3, false, 5, "3");
         row("powers", 1e-3, 1e2, true, 10, "10⁻³ 10⁻² 10⁻¹ 10⁰ 10¹ 10²");
         row("some powers", 1e-6, 1e6, true, 5, "10⁻⁶ 10⁻³ 10⁰ 10³ 10⁶");
-        row("within a power", 1, 8, true, 6, "10⁰ 2×10⁰ 5×10⁰");
+        row("within a power", 1, 8, true, 6, "1 2 5");
+        row("within a large power", 2e6, 8e6, true, 6, "2×10⁶ 5×10⁶");
         row("within a step", 3, 3.5, true, 6, "3.0 3.1 3.2 3.3 3.4 3.5");
         row("no room", 0, 1, false, 0, "");
         row("log of zero", 0, 1, true, 5, "");

@@ -221,6 +221,52 @@ private Q_SLOTS:
         QCOMPARE(tableCsv(*results, "u").error().code(), Errc::NotFound);
     }
 
+    // Boxes read four more columns; a box with an end that is not finite is not shown.
+    void boxes()
+    {
+        const auto results = MemoryResults::make({});
+        using Type = Column::Type;
+        auto table = *results->table({"b",
+                                      "",
+                                      {{"name", Type::Name, "", ""},
+                                       {"low", Type::Real, "", ""},
+                                       {"lower", Type::Real, "", ""},
+                                       {"middle", Type::Real, "", ""},
+                                       {"upper", Type::Real, "", ""},
+                                       {"high", Type::Real, "", ""}}});
+        const auto add = [&](const char* name, std::array<double, 5> v) {
+            const std::array row{table->nameId(0, name), v[0], v[1], v[2], v[3], v[4]};
+            HALFTONE_VERIFY(table->append(row));
+        };
+        add("one", {1, 2, 3, 4, 9});
+        add("two", {2, 3, 4, 5, kNan});
+        add("three", {0, 4, 5, 6, 7});
+        FigureSpec f = figure(Trace::Mark::Boxes, "name", "middle");
+        f.traces[0].table = "b";
+        f.traces[0].spread = {"low", "lower", "upper", "high"};
+        const auto back = figureFromJson(toJson(f));
+        HALFTONE_VERIFY(back);
+        QVERIFY(back->traces[0].spread == f.traces[0].spread);
+        QCOMPARE(back->traces[0].mark, Trace::Mark::Boxes);
+        const auto p = pictureOf(*back, *results);
+        HALFTONE_VERIFY(p);
+        QCOMPARE(p->series[0].spread.size(), std::size_t{2});
+        QVERIFY((p->series[0].spread[0] == std::array<double, 4>{1, 2, 4, 9}));
+        QVERIFY((p->xNames == std::vector<std::string>{"one", "three"}));
+        QCOMPARE(p->note, std::string("1 value that is not finite not shown"));
+        QCOMPARE(QByteArray::fromStdString(renderCsv(*p)),
+                 QByteArray("series,Bits (bit),SQNR (dB),lower whisker,lower edge,upper edge,upper whisker\n"
+                            "series,one,3,1,2,4,9\n"
+                            "series,three,5,0,4,6,7\n"));
+        QVERIFY(describe(*p).find("The whiskers reach from 0 dB to 9 dB.") != std::string::npos);
+        f.y.log = true;
+        QCOMPARE(pictureOf(f, *results)->series[0].spread.size(), std::size_t{1});
+        f.traces[0].spread[2] = "name";
+        QCOMPARE(pictureOf(f, *results).error().code(), Errc::InvalidArgument);
+        f.traces[0].spread[2] = "none";
+        QCOMPARE(pictureOf(f, *results).error().code(), Errc::NotFound);
+    }
+
     void saysItInWords()
     {
         const auto results = sample();

@@ -61,6 +61,21 @@ Picture treemapPicture(std::size_t count)
     return p;
 }
 
+/// Five named places with a box of each series.
+Picture boxPicture(std::size_t series)
+{
+    Picture p = picture("boxes", Trace::Mark::Boxes, 5);
+    for (std::size_t i = 0; i < 5; ++i) {
+        const double y = 10 + static_cast<double>(i);
+        p.xNames.push_back("layer " + std::to_string(i));
+        p.series[0].x[i] = static_cast<double>(i);
+        p.series[0].y[i] = y;
+        p.series[0].spread.push_back({y - 5, y - 1, y + 2, y + 20});
+    }
+    p.series.resize(series, p.series[0]);
+    return p;
+}
+
 struct Label {
     QString text;
     double x, y, size, rotate;
@@ -107,8 +122,8 @@ private Q_SLOTS:
         QTest::addColumn<int>("which");
         QTest::addColumn<int>("width");
         QTest::addColumn<int>("height");
-        const std::array names{"scatter",   "line",    "bars",    "named bars",
-                               "histogram", "heatmap", "treemap", "legend"};
+        const std::array names{"scatter", "line",    "bars",   "named bars", "histogram",
+                               "heatmap", "treemap", "legend", "boxes"};
         const std::array<std::pair<int, int>, 3> sizes{{{960, 600}, {480, 320}, {1600, 500}}};
         for (std::size_t n = 0; n < names.size(); ++n)
             for (const auto& [w, h] : sizes)
@@ -140,6 +155,8 @@ private Q_SLOTS:
             p = heatmap(30, 50);
         } else if (which == 6) {
             p = treemapPicture(80);
+        } else if (which == 8) {
+            p = boxPicture(2);
         } else {
             p = picture("curve", Trace::Mark::Line, 20);
             for (int i = 0; i < 12; ++i) {
@@ -212,7 +229,7 @@ private Q_SLOTS:
         QFETCH(QList<double>, y);
         QFETCH(bool, log);
         for (const auto mark : {Trace::Mark::Line, Trace::Mark::Points, Trace::Mark::Bars, Trace::Mark::Cells,
-                                Trace::Mark::Rectangles}) {
+                                Trace::Mark::Rectangles, Trace::Mark::Boxes}) {
             Picture p = picture(mark == Trace::Mark::Cells ? "heatmap" : "x", mark, 0);
             p.spec.x.log = p.spec.y.log = p.spec.z.log = log;
             for (double v : y) {
@@ -221,11 +238,33 @@ private Q_SLOTS:
                 p.series[0].y.push_back(v);
                 p.series[0].z.push_back(v);
                 p.series[0].sourceRow.push_back(0);
+                if (mark == Trace::Mark::Boxes) p.series[0].spread.push_back({v, v, v, v});
             }
             std::vector<Label> labels;
             readLabels(renderSvg(p, {}), labels);
             QVERIFY(!labels.empty());
         }
+    }
+
+    // Whiskers reach to the ends of what is shown, boxes of several series stand side by side.
+    void boxesStandSideBySide()
+    {
+        Picture p = boxPicture(3);
+        const svg::Layout layout = svg::layOut(p, {0, 0, 600, 400});
+        QVERIFY(layout.y.scale.min <= 5 && layout.y.scale.max >= 34);
+        const svg::Slots places = svg::slotsOf(p, Trace::Mark::Boxes, layout);
+        QCOMPARE(places.series.size(), std::size_t{3});
+        QVERIFY(std::abs(places.left(1) + places.width / 2) < 1e-9); // the middle one on its place
+        QVERIFY(places.full < layout.plot.width / 5);
+        // A median line, two whiskers and two ends a box.
+        const std::string one = renderSvg(boxPicture(1), {}), three = renderSvg(p, {});
+        const auto count = [](const std::string& text, const std::string& what) {
+            std::size_t n = 0;
+            for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1))
+                ++n;
+            return n;
+        };
+        QVERIFY(count(three, "<line") >= count(one, "<line") + 2 * 5 * 5);
     }
 
     void isTheSameEachTime()
