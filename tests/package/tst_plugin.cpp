@@ -77,8 +77,8 @@ private Q_SLOTS:
         for (const auto& m : json().value(QStringLiteral("methods")).toArray())
             ids << m.toObject().value(QStringLiteral("id")).toString();
         // Those that were installed are there too.
-        QCOMPARE(ids, (QStringList{QStringLiteral("block_error"), QStringLiteral("rtn"),
-                                   QStringLiteral("spread")}));
+        QCOMPARE(ids, (QStringList{QStringLiteral("block_error"), QStringLiteral("int_vs_fp"),
+                                   QStringLiteral("rtn"), QStringLiteral("spread")}));
         QVERIFY(batch({QStringLiteral("methods"), QStringLiteral("spread")}));
         QVERIFY(m_out.contains("`quantile`"));
         QVERIFY(m_out.contains("0.5..1"));

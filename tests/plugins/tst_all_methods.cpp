@@ -39,6 +39,7 @@ private Q_SLOTS:
             QVERIFY2(plugin.state == PluginEntry::State::Ready, qPrintable(plugin.file + plugin.why));
         QVERIFY(m_methods.find("rtn"));
         QVERIFY(m_methods.find("block_error"));
+        QVERIFY(m_methods.find("int_vs_fp"));
         // Rows of the feed-forward part are 192 wide: every format fits every weight.
         auto model = openModel(test::writeTinyModel(m_folder / "model", test::tinyLlama(192), 192));
         HALFTONE_VERIFY(model);

@@ -75,7 +75,7 @@ private Q_SLOTS:
         row("unknown flag", {"info", "x", "--speed"}, "--speed");
         row("no output", {"quantize", "x", "--method", "rtn"}, "--output");
         row("threads", {"info", "x", "--threads", "0"}, "--threads");
-        row("method", {"plan", "MODEL", "--method", "gptq"}, "block_error, rtn");
+        row("method", {"plan", "MODEL", "--method", "gptq"}, "block_error, int_vs_fp, rtn");
         row("setting", {"plan", "MODEL", "--method", "rtn", "--set", "bits"}, "key=value");
         row("range", {"plan", "MODEL", "--method", "rtn", "--set", "bits=9"}, "2..8");
         row("key", {"plan", "MODEL", "--method", "rtn", "--set", "bit=4"}, "bits");
