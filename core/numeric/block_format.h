@@ -105,7 +105,7 @@ struct ValueRange {
         return count == 0 ? 0.0f : static_cast<float>(magnitude / static_cast<double>(count));
     }
     /// Takes in the next rows.
-    void merge(const ValueRange& next);
+    HALFTONE_API void merge(const ValueRange& next);
 };
 /// Of the values of one row, which are finite.
 HALFTONE_API ValueRange rangeOfRow(std::span<const float> row);
