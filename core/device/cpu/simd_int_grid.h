@@ -14,8 +14,8 @@ struct GridJob {
     int bits = 4;
     GridRule rule = GridRule::SymRestricted;
     ScaleType scale = ScaleType::F16;
-    static constexpr bool highNibbleFirst = false;
-    bool aroundCaches = false; ///< stores go past the caches: for outputs that are larger than them
+    bool aroundCaches = false;    ///< stores go past the caches: for outputs that are larger than them
+    bool highNibbleFirst = false; ///< of two 4-bit codes in a byte, the first has the high half
 };
 
 /// Where a span's codes, scales and zero points go; zeros is null for symmetric rules.
