@@ -3,6 +3,7 @@
 
 #include "core/device/device.h"
 
+#include <cmath>
 #include <fmt/core.h>
 
 namespace halftone {
@@ -56,6 +57,16 @@ Status planes(const PackedTensor& packed, bool write)
                                    have, packed.firstRow, packed.firstRow + packed.logical[0]));
     for (Tensor PackedTensor::*plane : kPlanes)
         if (write && !(packed.*plane).empty()) HALFTONE_CHECK(writable(packed.*plane, "packed output"));
+    return Ok{};
+}
+
+Status importance(std::span<const float> values, std::int64_t cols)
+{
+    if (values.empty()) return Ok{};
+    if (values.size() != static_cast<std::size_t>(cols))
+        return invalid(fmt::format("importance of {} columns for a matrix of {}", values.size(), cols));
+    for (const float x : values)
+        if (!(x >= 0) || !std::isfinite(x)) return invalid(fmt::format("importance {} of a column", x));
     return Ok{};
 }
 
@@ -117,6 +128,7 @@ Status checkOp(const QuantizeBlocksOp& op)
 {
     HALFTONE_CHECK(present(op.in, "tensor to quantize"));
     HALFTONE_CHECK(planes(op.packed, true));
+    HALFTONE_CHECK(importance(op.options.importance, op.packed.logical[1]));
     return sameMatrix(op.in, op.packed, "quantize");
 }
 

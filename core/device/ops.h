@@ -7,6 +7,7 @@
 #include "core/tensor/tensor.h"
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -68,10 +69,18 @@ struct MatmulOp {
     Tensor& c;
     bool transB = false;
 };
+/// How an encoder works. Importance: how much an error in a column counts (mean square of the activations
+/// that meet it), one number a column, finite and not negative; empty: all count the same. Only Encoder::Best
+/// heeds it.
+struct EncodeOptions {
+    Encoder encoder = Encoder::Reference;
+    std::span<const float> importance = {};
+};
 /// in [rows, cols] F32, F16 or BF16 (any alignment). Numeric for NaN or Inf, naming row and column.
 struct QuantizeBlocksOp {
     const Tensor& in;
     PackedTensor& packed;
+    EncodeOptions options = {};
 };
 /// out [rows, cols] F32.
 struct DequantizeBlocksOp {

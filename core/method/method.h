@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -64,9 +65,12 @@ class HALFTONE_API QuantizeMethod : public Method {
 public:
     /// The format this weight gets under these parameters; reads no weights.
     virtual Result<const BlockFormat*> target(const WeightInfo& weight, const ParamList& params) const = 0;
-    /// weight: F32, F16 or BF16 [rows, cols] on ctx.device; packed: planes of target() made by makePacked().
+    /// weight: F32, F16 or BF16 [rows, cols] on ctx.device; packed: planes of target() made by makePacked();
+    /// importance: of its columns, as quantizeBlocks() takes it, from importanceFile(); empty: none.
     virtual Status quantize(const Tensor& weight, PackedTensor& packed, const ParamList& params,
-                            JobContext& ctx) const = 0;
+                            std::span<const float> importance, JobContext& ctx) const = 0;
+    /// The importance matrix that these parameters name (see Importance); empty: none.
+    virtual std::string importanceFile(const ParamList&) const { return {}; }
     /// Floating-point operations a weight, for the time estimate.
     virtual double flopsPerWeight(const ParamList& params) const = 0;
     // The generic part, in terms of the three above: per-weight error table and figure, no file.

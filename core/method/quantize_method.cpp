@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/method/importance_files.h"
 #include "core/method/method.h"
 #include "core/method/weight_errors.h"
 
@@ -52,6 +53,7 @@ Result<MethodPlan> QuantizeMethod::plan(const MethodInput& input, const ParamLis
     HALFTONE_TRY(selection, selectedWeights(*input.model, input.weights));
     const auto all = input.model->weights()->all();
     MethodPlan plan;
+    std::vector<std::uint32_t> taken;
     for (const auto index : selection) {
         const auto& info = all[index];
         const auto c = candidateOf(*this, info, index, params);
@@ -61,12 +63,15 @@ Result<MethodPlan> QuantizeMethod::plan(const MethodInput& input, const ParamLis
         }
         const auto count = static_cast<std::uint64_t>(info.count());
         ++plan.weights;
+        taken.push_back(index);
         plan.bytesRead += info.bytes;
         plan.flops += static_cast<double>(count) * flopsPerWeight(params);
         // Values stay mapped when they are plain halves or floats; blocks are decoded to F32 first.
         const std::uint64_t source = info.isMappable() ? info.bytes : 4 * count;
         plan.peakBytes = std::max(plan.peakBytes, source + c.layout.total());
     }
+    HALFTONE_TRY(lines, ImportanceFiles(*input.model).lines(*this, params, taken));
+    plan.warnings.insert(plan.warnings.end(), lines.begin(), lines.end());
     return plan;
 }
 
@@ -77,6 +82,10 @@ Status QuantizeMethod::run(const MethodInput& input, const ParamList& params, Jo
     const auto& weights = *input.model->weights();
     const auto all = weights.all();
     const auto roles = input.model->roles();
+    ImportanceFiles importance(*input.model);
+    HALFTONE_TRY(lines, importance.lines(*this, params, selection));
+    for (const auto& line : lines)
+        HALFTONE_CHECK(ctx.results.line(LogLevel::Info, line));
     ctx.progress.enter("Quantize", static_cast<std::int64_t>(selection.size()));
     for (const auto index : selection) {
         HALFTONE_CHECK(ctx.checkpoint());
@@ -90,7 +99,8 @@ Status QuantizeMethod::run(const MethodInput& input, const ParamList& params, Jo
             continue;
         }
         HALFTONE_TRY(source, weights.source(info, ctx.device, ctx.stop));
-        auto done = quantizeAndMeasure(*this, source, *c.format, params, ctx);
+        HALFTONE_TRY(columns, importance.values(*this, params, index));
+        auto done = quantizeAndMeasure(*this, source, *c.format, params, columns, ctx);
         if (!done) return weights.placed(info, std::move(done).error());
         HALFTONE_CHECK(weights.intact(info));
         weights.release(info);

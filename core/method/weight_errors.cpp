@@ -101,22 +101,35 @@ std::int64_t rowsPerPiece(std::int64_t cols)
     return std::max<std::int64_t>(1, kPieceElements / std::max<std::int64_t>(1, cols));
 }
 
-Status quantizeBlocks(const Tensor& matrix, PackedTensor& packed, JobContext& ctx)
+Status quantizeBlocks(const Tensor& matrix, PackedTensor& packed, JobContext& ctx, EncodeOptions options)
 {
     const std::int64_t rows = matrix.shape().rows();
+    const auto cols = static_cast<std::size_t>(matrix.shape().cols());
+    const auto values = options.importance;
+    const std::size_t sets = cols == 0 || values.size() < cols ? 1 : values.size() / cols;
+    if (!values.empty() && (values.size() != sets * cols || static_cast<std::size_t>(rows) % sets != 0))
+        return Error(Errc::InvalidArgument, fmt::format("importance of {} columns for a matrix of {} x {}",
+                                                        values.size(), rows, cols));
+    const std::int64_t setRows = rows / static_cast<std::int64_t>(sets);
     // Rows are independent of each other unless they share something.
     const bool shared = packed.format->desc().needsWholeTensor();
     // Searched formats take as much time for fewer rows.
-    const double slowdown = std::max(1.0, packed.format->encodeFlops() / kPieceFlops);
+    const double slowdown = std::max(1.0, packed.format->encodeFlops(options.encoder) / kPieceFlops);
     const auto searched =
         static_cast<std::int64_t>(static_cast<double>(rowsPerPiece(matrix.shape().cols())) / slowdown);
     const std::int64_t piece = shared ? rows : std::max<std::int64_t>(1, searched);
-    for (std::int64_t begin = 0; begin < rows; begin += piece) {
+    std::int64_t end = 0;
+    for (std::int64_t begin = 0; begin < rows; begin = end) {
         HALFTONE_CHECK(ctx.checkpoint());
-        const std::int64_t end = std::min(rows, begin + piece);
+        end = std::min(rows, begin + piece);
+        if (!values.empty()) {
+            const std::int64_t set = begin / setRows;
+            end = std::min(end, (set + 1) * setRows);
+            options.importance = values.subspan(static_cast<std::size_t>(set) * cols, cols);
+        }
         HALFTONE_TRY(part, packedRows(packed, begin, end));
         const Tensor in = matrix.rows(begin, end);
-        if (auto done = ctx.device.run(QuantizeBlocksOp{in, part}, ctx.stream); !done) {
+        if (auto done = ctx.device.run(QuantizeBlocksOp{in, part, options}, ctx.stream); !done) {
             // The device counts rows from the start of the piece.
             if (begin == 0) return done;
             return std::move(done).error().in(fmt::format("rows from {}", begin));
@@ -159,11 +172,11 @@ Result<ErrorStats> measurePacked(const Tensor& original, const PackedTensor& pac
 
 Result<QuantizedWeight> quantizeAndMeasure(const QuantizeMethod& method, const Tensor& source,
                                            const BlockFormat& format, const ParamList& params,
-                                           JobContext& ctx)
+                                           std::span<const float> importance, JobContext& ctx)
 {
     const Tensor matrix = asMatrix(source);
     HALFTONE_TRY(packed, makePacked(ctx.device, format, matrix.shape()));
-    HALFTONE_CHECK(method.quantize(matrix, packed, params, ctx));
+    HALFTONE_CHECK(method.quantize(matrix, packed, params, importance, ctx));
     HALFTONE_CHECK(ctx.device.synchronize(ctx.stream));
     HALFTONE_TRY(stats, measurePacked(matrix, packed, ctx));
     return QuantizedWeight{std::move(packed), stats};

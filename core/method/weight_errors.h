@@ -57,8 +57,10 @@ HALFTONE_API Result<PackedTensor> packedRows(const PackedTensor& packed, std::in
 /// Rows that one uninterruptible piece of work may take, so that a cancel is heard soon.
 HALFTONE_API std::int64_t rowsPerPiece(std::int64_t cols);
 
-/// QuantizeBlocks over the whole matrix, asking ctx between pieces.
-HALFTONE_API Status quantizeBlocks(const Tensor& matrix, PackedTensor& packed, JobContext& ctx);
+/// QuantizeBlocks over the whole matrix, asking ctx between pieces. Of several sets of importance, one after
+/// the other, each is for an equal share of the rows (stacked experts).
+HALFTONE_API Status quantizeBlocks(const Tensor& matrix, PackedTensor& packed, JobContext& ctx,
+                                   EncodeOptions options = {});
 
 /// BlockErrors over the whole matrix, piece by piece: `sink` gets the first row of a piece and its
 /// statistics, blocks of `blockCols` columns (0: whole rows), row-major.
@@ -76,7 +78,7 @@ struct QuantizedWeight {
 /// Makes the planes, lets the method fill them and measures the error.
 HALFTONE_API Result<QuantizedWeight> quantizeAndMeasure(const QuantizeMethod& method, const Tensor& source,
                                                         const BlockFormat& format, const ParamList& params,
-                                                        JobContext& ctx);
+                                                        std::span<const float> importance, JobContext& ctx);
 
 /// What quantizers take when nothing is selected: decodable linear weights; every decodable matrix of a
 /// network whose names are unknown.

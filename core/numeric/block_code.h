@@ -18,6 +18,7 @@ namespace halftone {
 //   kUniform                       value = (code - zero) * scale + offset; else valueOf(code) * scale
 //   kMinimum                       the offset is used
 //   kFlops                         operations an encoder spends on a weight, about
+//   kBestFlops                     the same of the better encoder, where devices have one
 //   point(block, part)             scale, zero point and offset of a part
 //   code(block, j)                 code of weight j
 //   encode(x, block)               false when a scale overflows its type; the block is undefined then.

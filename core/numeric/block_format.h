@@ -17,6 +17,11 @@
 
 namespace halftone {
 
+/// Which encoder of a format. The reference writes the bytes of those who defined the format. The best one
+/// looks further for scales, heeds importance, and has no higher weighted squared error on any block. Formats
+/// without one have the reference only.
+enum class Encoder : std::uint8_t { Reference, Best };
+
 /// What a format is, in numbers: all that a kernel on another device needs to know.
 struct FormatDesc {
     /// Interleaved: fixed-size blocks, scales inside (GGUF). Planar: codes, scales and zero points in
@@ -71,9 +76,10 @@ struct FormatDesc {
     bool zeroPoint = false;           ///< planar only
     /// Ends of the codes that the encoder writes, as inspectRow() counts them.
     std::int16_t lowest = 0, highest = 0;
-    bool uniform = true;                     ///< codes are evenly spaced; else they index codeValues()
-    bool readOnly = false;                   ///< there is no encoder: encodeRow() refuses
-    Element element = Element::Int;          ///< what a code stands for; planar only
+    bool uniform = true;            ///< codes are evenly spaced; else they index codeValues()
+    bool readOnly = false;          ///< there is no encoder: encodeRow() refuses
+    bool best = false;              ///< devices have a better encoder than the reference: Encoder::Best
+    Element element = Element::Int; ///< what a code stands for; planar only
     ScaleRule scaleRule = ScaleRule::AbsMax; ///< families from Scaled on
     Shared shared = Shared::None;
     bool highNibbleFirst = false; ///< of two 4-bit codes in a byte, the first has the high half
@@ -180,8 +186,10 @@ public:
     /// The values of all codes from the lowest to the highest, at scale 1 and the given zero point: the code
     /// ruler. They ascend but for codes of sign and magnitude (E2M1), and are NaN or Inf where the code is.
     virtual std::vector<float> codeValues(std::int32_t zero) const = 0;
-    /// Floating-point operations that encoding a weight takes, about.
+    /// Floating-point operations that encoding a weight takes, about: what a plain loop would do in that
+    /// time.
     virtual double encodeFlops() const = 0;
+    virtual double encodeFlops(Encoder) const { return encodeFlops(); }
     /// Bits a weight for long rows: all, and codes only.
     double bitsPerWeight() const;
     double payloadBits() const;

@@ -57,7 +57,7 @@ struct MxFp4Block {
     static constexpr int kElements = kGgufBlock, kPart = kGgufBlock, kBits = 4, kCodeBytes = 16, kBytes = 17;
     static constexpr int kLowest = 0, kHighest = 15;
     static constexpr bool kUniform = false, kMinimum = false;
-    static constexpr double kFlops = 24;
+    static constexpr double kFlops = 24, kBestFlops = 9;
 
     HALFTONE_HD static GridPoint point(const std::uint8_t* block, int)
     {
@@ -67,16 +67,20 @@ struct MxFp4Block {
     HALFTONE_HD static float valueOf(std::int32_t code) { return e2m1Value(code); }
     HALFTONE_HD static bool encode(const float* x, std::uint8_t* block)
     {
-        const float peak = fabsf(signedPeak<kElements>(x));
-        // 2 is the exponent of the largest E2M1 value. Smaller blocks than E8M0 reaches take its least scale.
-        const int exponent = peak >= 0x1p-125f ? floorLog2(peak) - 2 + 127 : 0;
-        block[0] = static_cast<std::uint8_t>(exponent);
+        block[0] = static_cast<std::uint8_t>(exponentOf(signedPeak<kElements>(x)));
         const float scale = e8m0Value(block[0]);
         std::uint8_t codes[kElements];
         for (int j = 0; j < kElements; ++j)
             codes[j] = e2m1CodeBySearch(x[j], scale);
         storeNibbles(block + 1, codes);
         return true;
+    }
+    /// Code of the scale for a peak: 2 is the exponent of the largest E2M1 value. Smaller blocks than E8M0
+    /// reaches take its least scale.
+    HALFTONE_HD static int exponentOf(float peak)
+    {
+        const float size = fabsf(peak);
+        return size >= 0x1p-125f ? floorLog2(size) - 2 + 127 : 0;
     }
 };
 
@@ -104,7 +108,7 @@ struct NvFp4Block {
     static constexpr int kElements = 64, kPart = 16, kBits = 4, kCodeBytes = 32, kBytes = 36;
     static constexpr int kLowest = 0, kHighest = 15, kParts = kElements / kPart;
     static constexpr bool kUniform = false, kMinimum = false;
-    static constexpr double kFlops = 24;
+    static constexpr double kFlops = 24, kBestFlops = 13;
     /// From here on the nearest scale would be one that E4M3 lacks.
     static constexpr float kScaleEnd = 464.0f;
 

@@ -31,13 +31,13 @@ template <int kBits> struct PlainCodes {
         if constexpr (kBits == 5) return low | (bytes[j / 8] >> (j % 8) & 1) << 4;
         return low;
     }
-    HALFTONE_HD static void store(std::uint8_t* bytes, const std::uint32_t* codes)
+    template <class Code> HALFTONE_HD static void store(std::uint8_t* bytes, const Code* codes)
     {
         if constexpr (kBits == 5)
             for (int k = 0; k < 4; ++k) {
                 std::uint32_t high = 0;
                 for (int i = 0; i < 8; ++i)
-                    high |= (codes[8 * k + i] >> 4) << i;
+                    high |= static_cast<std::uint32_t>(codes[8 * k + i] >> 4) << i;
                 bytes[k] = static_cast<std::uint8_t>(high);
             }
         storeNibbles(bytes + kHighBytes, codes);
@@ -51,7 +51,7 @@ template <int kCodeBits> struct AroundZeroBlock {
     static constexpr int kCodeBytes = Codes::kBytes, kBytes = 2 + kCodeBytes;
     static constexpr int kLowest = 0, kHighest = (1 << kBits) - 1, kZero = 1 << (kBits - 1);
     static constexpr bool kUniform = true, kMinimum = false;
-    static constexpr double kFlops = 5;
+    static constexpr double kFlops = 5, kBestFlops = 13;
 
     HALFTONE_HD static GridPoint point(const std::uint8_t* block, int)
     {
@@ -80,7 +80,7 @@ template <int kCodeBits> struct FromMinimumBlock {
     static constexpr int kCodeBytes = Codes::kBytes, kBytes = 4 + kCodeBytes;
     static constexpr int kLowest = 0, kHighest = (1 << kBits) - 1;
     static constexpr bool kUniform = true, kMinimum = true;
-    static constexpr double kFlops = 6;
+    static constexpr double kFlops = 6, kBestFlops = 15;
 
     HALFTONE_HD static GridPoint point(const std::uint8_t* block, int)
     {
@@ -123,6 +123,7 @@ template <int kCount, int kHeader> struct BytesBlock {
 
 struct Q8_0Block : BytesBlock<kGgufBlock, 2> {
     static constexpr int kBytes = 34;
+    static constexpr double kBestFlops = 8;
 
     HALFTONE_HD static GridPoint point(const std::uint8_t* block, int) { return {loadHalf(block), 0, 0.0f}; }
     HALFTONE_HD static bool encode(const float* x, std::uint8_t* block)

@@ -24,7 +24,7 @@ struct Kind {
     std::uint32_t ggufType;
     FormatDesc desc;
     bool minimum;
-    double flops;
+    double flops, bestFlops;
     bool (*encode)(const float*, std::uint8_t*); ///< null: only read
     void (*decode)(const std::uint8_t*, float*);
     void (*inspect)(const std::uint8_t*, std::int32_t*, GridPoint*);
@@ -37,6 +37,12 @@ concept Encodes = requires(const float* x, std::uint8_t* block)
     Block::encode(x, block);
 };
 
+template <class Block>
+concept HasBest = requires
+{
+    Block::kBestFlops;
+};
+
 template <class Block> Kind kindOf(const char* name, const char* title, Family family, std::uint32_t type)
 {
     Kind kind{name,
@@ -45,6 +51,7 @@ template <class Block> Kind kindOf(const char* name, const char* title, Family f
               type,
               {},
               Block::kMinimum,
+              Block::kFlops,
               Block::kFlops,
               nullptr,
               decodeBlockOf<Block>,
@@ -66,6 +73,10 @@ template <class Block> Kind kindOf(const char* name, const char* title, Family f
     d.highest = Block::kHighest;
     d.uniform = Block::kUniform;
     d.readOnly = !Encodes<Block>;
+    if constexpr (HasBest<Block>) {
+        d.best = true;
+        kind.bestFlops = Block::kBestFlops;
+    }
     return kind;
 }
 
@@ -121,6 +132,10 @@ public:
     const FormatDesc& desc() const override { return m_kind.desc; }
     std::optional<std::uint32_t> ggufType() const override { return m_kind.ggufType; }
     double encodeFlops() const override { return m_kind.flops; }
+    double encodeFlops(Encoder encoder) const override
+    {
+        return encoder == Encoder::Best ? m_kind.bestFlops : m_kind.flops;
+    }
 
     Status encodeRow(std::span<const float> in, std::int64_t row, ValueRange, PackedRows out) const override
     {

@@ -10,10 +10,12 @@ namespace halftone {
 
 // ggml's four-bit types with sixteen values of unequal distance, denser around zero.
 
+/// The sixteen, for tables: device code can't read a global one.
+#define HALFTONE_IQ4_VALUES -127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113
+
 HALFTONE_HD float iq4Value(std::int32_t code)
 {
-    static constexpr float kValues[16]{-127, -104, -83, -65, -49, -35, -22, -10,
-                                       1,    13,   25,  38,  53,  69,  89,  113};
+    static constexpr float kValues[16]{HALFTONE_IQ4_VALUES};
     return kValues[code];
 }
 
@@ -69,7 +71,7 @@ template <int kTries> struct Iq4NlBlockOf {
     static constexpr int kElements = kGgufBlock, kPart = kGgufBlock, kBits = 4, kCodeBytes = 16, kBytes = 18;
     static constexpr int kLowest = 0, kHighest = 15;
     static constexpr bool kUniform = false, kMinimum = false;
-    static constexpr double kFlops = 20 * (2 * kTries + 1);
+    static constexpr double kFlops = 20 * (2 * kTries + 1), kBestFlops = 55;
 
     HALFTONE_HD static GridPoint point(const std::uint8_t* block, int) { return {loadHalf(block), 0, 0.0f}; }
     HALFTONE_HD static std::int32_t code(const std::uint8_t* block, int j) { return nibbleAt(block + 2, j); }
@@ -95,8 +97,9 @@ struct Iq4XsBlock {
     static constexpr int kElements = kSuperBlock, kPart = kGgufBlock, kBits = 4, kCodeBytes = 128;
     static constexpr int kBytes = 136, kLowest = 0, kHighest = 15, kParts = kElements / kPart;
     static constexpr bool kUniform = false, kMinimum = false;
-    static constexpr double kFlops = 320;
-    static constexpr int kHighAt = 2, kLowAt = 4, kCodesAt = 8;
+    static constexpr double kFlops = 320, kBestFlops = 65;
+    static constexpr int kDAt = 0, kHighAt = 2, kLowAt = 4, kCodesAt = 8;
+    static constexpr int kLowScale = -32, kHighScale = 31;
 
     HALFTONE_HD static GridPoint point(const std::uint8_t* block, int part)
     {
@@ -115,26 +118,45 @@ struct Iq4XsBlock {
         float scales[kParts];
         for (int part = 0; part < kParts; ++part)
             scales[part] = fitIq4<7>(x + part * kPart, codes);
-        const float d = -peakScale<kParts>(scales) / 32.0f;
-        if (!storeHalf(block, d)) return false;
-        const float inverse = d != 0 ? 1.0f / d : 0.0f;
-        for (int i = kHighAt; i < kCodesAt; ++i)
-            block[i] = 0;
+        std::int32_t whole[kParts];
+        const float d = makeScales(scales, whole);
+        if (!storeHalf(block + kDAt, d)) return false;
+        storeScales(block, whole);
         for (int part = 0; part < kParts; ++part) {
-            const std::int32_t scale = clampCode(roundEven(inverse * scales[part]), -32, 31);
             // The float d here, not the stored one: as ggml does.
-            const float step = d * static_cast<float>(scale);
+            const float step = d * static_cast<float>(whole[part]);
             const float inverseStep = step != 0 ? 1.0f / step : 0.0f;
             for (int j = 0; j < kPart; ++j)
                 codes[j] = static_cast<std::uint8_t>(iq4Code(inverseStep * x[part * kPart + j]));
             storeNibbles(block + kCodesAt + part * 16, codes);
-            const auto q = static_cast<std::uint32_t>(scale + 32);
+        }
+        return true;
+    }
+    /// The d before it is stored; NaN when a search overflowed.
+    HALFTONE_HD static float makeScales(const float* scales, std::int32_t* whole)
+    {
+        const float d = -peakScale<kParts>(scales) / 32.0f;
+        const float inverse = d != 0 ? 1.0f / d : 0.0f;
+        for (int part = 0; part < kParts; ++part)
+            whole[part] = clampCode(roundEven(inverse * scales[part]), kLowScale, kHighScale);
+        return d;
+    }
+    HALFTONE_HD static void storeScales(std::uint8_t* block, const std::int32_t* whole)
+    {
+        for (int i = kHighAt; i < kCodesAt; ++i)
+            block[i] = 0;
+        for (int part = 0; part < kParts; ++part) {
+            const auto q = static_cast<std::uint32_t>(whole[part] - kLowScale);
             std::uint8_t& low = block[kLowAt + part / 2];
             std::uint8_t& high = block[kHighAt + part / 4];
             low = static_cast<std::uint8_t>(low | (q & 15u) << (part % 2 * 4));
             high = static_cast<std::uint8_t>(high | q >> 4 << (part % 4 * 2));
         }
-        return true;
+    }
+    HALFTONE_HD static void storeCodes(std::uint8_t* block, const std::uint8_t* codes)
+    {
+        for (int part = 0; part < kParts; ++part)
+            storeNibbles(block + kCodesAt + part * 16, codes + part * kPart);
     }
 };
 

@@ -71,8 +71,11 @@ struct Q2_KBlock {
     static constexpr int kElements = kSuperBlock, kPart = 16, kBits = 2, kCodeBytes = 64, kBytes = 84;
     static constexpr int kLowest = 0, kHighest = 3, kParts = kElements / kPart;
     static constexpr bool kUniform = true, kMinimum = true;
-    static constexpr double kFlops = 190;
+    static constexpr double kFlops = 190, kBestFlops = 50;
     static constexpr int kCodesAt = 16, kDAt = 80, kDMinAt = 82;
+    static constexpr int kTopScale = 15;
+    using Super = SuperScales<kParts, kTopScale>;
+    static constexpr TrialGrids kTrials{-0.5f, 0.1f, 15, false};
 
     HALFTONE_HD static GridPoint point(const std::uint8_t* block, int part)
     {
@@ -91,16 +94,25 @@ struct Q2_KBlock {
             float weights[kPart];
             for (int i = 0; i < kPart; ++i)
                 weights[i] = fabsf(x[part * kPart + i]);
-            parts[part] = fitScaleAndMinimum<kPart, kHighest>(
-                x + part * kPart, weights, TrialGrids{-0.5f, 0.1f, 15, false}, codes + part * kPart);
+            parts[part] =
+                fitScaleAndMinimum<kPart, kHighest>(x + part * kPart, weights, kTrials, codes + part * kPart);
         }
-        SuperScales<kParts, 15> super;
+        Super super;
         if (!super.make(parts, block + kDAt, block + kDMinAt)) return false;
-        for (int part = 0; part < kParts; ++part)
-            block[part] = static_cast<std::uint8_t>(super.scale[part] | super.minimum[part] * 16);
+        storeScales(block, super.scale, super.minimum);
         recode<Q2_KBlock>(x, block, codes);
-        storeTwoBits(block + kCodesAt, codes);
+        storeCodes(block, codes);
         return true;
+    }
+    HALFTONE_HD static void storeScales(std::uint8_t* block, const std::int32_t* scales,
+                                        const std::int32_t* minima)
+    {
+        for (int part = 0; part < kParts; ++part)
+            block[part] = static_cast<std::uint8_t>(scales[part] | minima[part] * 16);
+    }
+    HALFTONE_HD static void storeCodes(std::uint8_t* block, const std::uint8_t* codes)
+    {
+        storeTwoBits(block + kCodesAt, codes);
     }
 };
 
@@ -108,8 +120,9 @@ struct Q3_KBlock {
     static constexpr int kElements = kSuperBlock, kPart = 16, kBits = 3, kCodeBytes = 96, kBytes = 110;
     static constexpr int kLowest = 0, kHighest = 7, kZero = 4, kParts = kElements / kPart;
     static constexpr bool kUniform = true, kMinimum = false;
-    static constexpr double kFlops = 60;
+    static constexpr double kFlops = 60, kBestFlops = 25;
     static constexpr int kHighAt = 0, kCodesAt = 32, kScalesAt = 96, kDAt = 108;
+    static constexpr int kLowScale = -32, kHighScale = 31;
 
     // 16 scales of 6 bits: low halves in bytes 0 to 7, high parts in bytes 8 to 11.
     HALFTONE_HD static std::int32_t scaleOf(const std::uint8_t* block, int part)
@@ -132,19 +145,36 @@ struct Q3_KBlock {
         float scales[kParts];
         for (int part = 0; part < kParts; ++part)
             scales[part] = descendToScale<kPart, kZero>(x + part * kPart, codes + part * kPart);
+        std::int32_t whole[kParts];
+        if (!makeScales(scales, whole, block + kDAt)) return false;
+        storeScales(block, whole);
+        recode<Q3_KBlock>(x, block, codes);
+        storeCodes(block, codes);
+        return true;
+    }
+    HALFTONE_HD static bool makeScales(const float* scales, std::int32_t* whole, std::uint8_t* d)
+    {
         const float peak = peakScale<kParts>(scales);
+        const float inverse = peak != 0 ? static_cast<float>(kLowScale) / peak : 0.0f;
+        // A block of zeros has the lowest scales, whose bits are 0.
+        for (int part = 0; part < kParts; ++part)
+            whole[part] =
+                peak != 0 ? clampCode(roundEven(inverse * scales[part]), kLowScale, kHighScale) : kLowScale;
+        return storeHalf(d, peak != 0 ? 1.0f / inverse : 0.0f);
+    }
+    HALFTONE_HD static void storeScales(std::uint8_t* block, const std::int32_t* whole)
+    {
         std::uint8_t* s = block + kScalesAt;
         for (int i = 0; i < 12; ++i)
             s[i] = 0;
-        const float inverse = peak != 0 ? -32.0f / peak : 0.0f;
-        if (!storeHalf(block + kDAt, peak != 0 ? 1.0f / inverse : 0.0f)) return false;
-        for (int part = 0; part < kParts && peak != 0; ++part) {
-            const auto q =
-                static_cast<std::uint32_t>(clampCode(roundEven(inverse * scales[part]), -32, 31) + 32);
+        for (int part = 0; part < kParts; ++part) {
+            const auto q = static_cast<std::uint32_t>(whole[part] - kLowScale);
             s[part % 8] = static_cast<std::uint8_t>(s[part % 8] | (q & 15u) << (part / 8 * 4));
             s[8 + part % 4] = static_cast<std::uint8_t>(s[8 + part % 4] | (q >> 4) << (part / 4 * 2));
         }
-        recode<Q3_KBlock>(x, block, codes);
+    }
+    HALFTONE_HD static void storeCodes(std::uint8_t* block, const std::uint8_t* codes)
+    {
         for (int i = 0; i < 32; ++i) {
             std::uint32_t high = 0;
             for (int k = 0; k < 8; ++k)
@@ -152,7 +182,6 @@ struct Q3_KBlock {
             block[kHighAt + i] = static_cast<std::uint8_t>(high);
         }
         storeTwoBits(block + kCodesAt, codes);
-        return true;
     }
 };
 
@@ -163,8 +192,12 @@ template <int kCodeBits> struct ScaledMinimumBlock {
     static constexpr int kBytes = 16 + kCodeBytes;
     static constexpr int kLowest = 0, kHighest = (1 << kBits) - 1, kParts = kElements / kPart;
     static constexpr bool kUniform = true, kMinimum = true;
-    static constexpr double kFlops = kBits == 5 ? 190 : 250;
-    static constexpr int kScalesAt = 4, kHighAt = 16, kCodesAt = kHighAt + kHighBytes;
+    static constexpr double kFlops = kBits == 5 ? 190 : 250, kBestFlops = 40;
+    static constexpr int kDAt = 0, kDMinAt = 2, kScalesAt = 4, kHighAt = 16, kCodesAt = kHighAt + kHighBytes;
+    static constexpr int kTopScale = 63;
+    using Super = SuperScales<kParts, kTopScale>;
+    static constexpr TrialGrids kTrials =
+        kBits == 5 ? TrialGrids{-0.5f, 0.1f, 15, true} : TrialGrids{-1.0f, 0.1f, 20, true};
 
     // Six bits each: those of parts 0 to 3 low in bytes 0 to 7, the others in bytes 8 to 11 and the top bits.
     HALFTONE_HD static GridPoint point(const std::uint8_t* block, int part)
@@ -194,15 +227,21 @@ template <int kCodeBits> struct ScaledMinimumBlock {
             float weights[kPart];
             for (int i = 0; i < kPart; ++i)
                 weights[i] = rms + fabsf(values[i]);
-            const TrialGrids trials =
-                kBits == 5 ? TrialGrids{-0.5f, 0.1f, 15, true} : TrialGrids{-1.0f, 0.1f, 20, true};
-            parts[part] = fitScaleAndMinimum<kPart, kHighest>(values, weights, trials, codes + part * kPart);
+            parts[part] = fitScaleAndMinimum<kPart, kHighest>(values, weights, kTrials, codes + part * kPart);
         }
-        SuperScales<kParts, 63> super;
-        if (!super.make(parts, block, block + 2)) return false;
+        Super super;
+        if (!super.make(parts, block + kDAt, block + kDMinAt)) return false;
+        storeScales(block, super.scale, super.minimum);
+        recode<ScaledMinimumBlock>(x, block, codes);
+        storeCodes(block, codes);
+        return true;
+    }
+    HALFTONE_HD static void storeScales(std::uint8_t* block, const std::int32_t* scales,
+                                        const std::int32_t* minima)
+    {
         std::uint8_t* s = block + kScalesAt;
         for (int part = 0; part < kParts; ++part) {
-            const std::uint32_t scale = sixBits(super.scale[part]), minimum = sixBits(super.minimum[part]);
+            const std::uint32_t scale = sixBits(scales[part]), minimum = sixBits(minima[part]);
             if (part < 4) {
                 s[part] = static_cast<std::uint8_t>(scale);
                 s[part + 4] = static_cast<std::uint8_t>(minimum);
@@ -212,7 +251,9 @@ template <int kCodeBits> struct ScaledMinimumBlock {
                 s[part] = static_cast<std::uint8_t>(s[part] | minimum >> 4 << 6);
             }
         }
-        recode<ScaledMinimumBlock>(x, block, codes);
+    }
+    HALFTONE_HD static void storeCodes(std::uint8_t* block, const std::uint8_t* codes)
+    {
         for (int i = 0; i < kHighBytes; ++i) {
             std::uint32_t high = 0;
             for (int k = 0; k < 8; ++k)
@@ -223,7 +264,6 @@ template <int kCodeBits> struct ScaledMinimumBlock {
             const std::uint8_t* c = codes + i / 32 * 64 + i % 32;
             block[kCodesAt + i] = static_cast<std::uint8_t>((c[0] & 15) | (c[32] & 15) << 4);
         }
-        return true;
     }
 
 private:
@@ -241,8 +281,9 @@ struct Q6_KBlock {
     static constexpr int kElements = kSuperBlock, kPart = 16, kBits = 6, kCodeBytes = 192, kBytes = 210;
     static constexpr int kLowest = 0, kHighest = 63, kZero = 32, kParts = kElements / kPart;
     static constexpr bool kUniform = true, kMinimum = false;
-    static constexpr double kFlops = 190;
+    static constexpr double kFlops = 190, kBestFlops = 25;
     static constexpr int kLowAt = 0, kHighAt = 128, kScalesAt = 192, kDAt = 208;
+    static constexpr int kLowScale = -128, kHighScale = 127;
 
     HALFTONE_HD static GridPoint point(const std::uint8_t* block, int part)
     {
@@ -260,19 +301,33 @@ struct Q6_KBlock {
         float scales[kParts];
         for (int part = 0; part < kParts; ++part)
             scales[part] = fitScale<kPart, kZero>(x + part * kPart, codes + part * kPart);
-        const float peak = peakScale<kParts>(scales);
-        if (fabsf(peak) < kNoMagnitude) {
+        if (fabsf(peakScale<kParts>(scales)) < kNoMagnitude) {
             for (int i = 0; i < kBytes; ++i)
                 block[i] = 0;
             return true;
         }
-        const float inverse = -128.0f / peak;
-        if (!storeHalf(block + kDAt, 1.0f / inverse)) return false;
-        for (int part = 0; part < kParts; ++part) {
-            const std::int32_t scale = roundEven(inverse * scales[part]);
-            block[kScalesAt + part] = static_cast<std::uint8_t>(scale < 127 ? scale : 127);
-        }
+        std::int32_t whole[kParts];
+        if (!makeScales(scales, whole, block + kDAt)) return false;
+        storeScales(block, whole);
         recode<Q6_KBlock>(x, block, codes);
+        storeCodes(block, codes);
+        return true;
+    }
+    /// Of scales that are not all zero.
+    HALFTONE_HD static bool makeScales(const float* scales, std::int32_t* whole, std::uint8_t* d)
+    {
+        const float inverse = static_cast<float>(kLowScale) / peakScale<kParts>(scales);
+        for (int part = 0; part < kParts; ++part)
+            whole[part] = clampCode(roundEven(inverse * scales[part]), kLowScale, kHighScale);
+        return storeHalf(d, 1.0f / inverse);
+    }
+    HALFTONE_HD static void storeScales(std::uint8_t* block, const std::int32_t* whole)
+    {
+        for (int part = 0; part < kParts; ++part)
+            block[kScalesAt + part] = static_cast<std::uint8_t>(whole[part]);
+    }
+    HALFTONE_HD static void storeCodes(std::uint8_t* block, const std::uint8_t* codes)
+    {
         for (int i = 0; i < kElements / 2; ++i) {
             const std::uint8_t* c = codes + i / 64 * 128 + i % 64;
             block[kLowAt + i] = static_cast<std::uint8_t>((c[0] & 15) | (c[64] & 15) << 4);
@@ -281,7 +336,6 @@ struct Q6_KBlock {
         for (int j = 0; j < kElements; ++j)
             high[j] = static_cast<std::uint8_t>(codes[j] >> 4);
         storeTwoBits(block + kHighAt, high);
-        return true;
     }
 };
 

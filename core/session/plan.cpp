@@ -3,6 +3,7 @@
 
 #include "core/base/file.h"
 #include "core/base/text.h"
+#include "core/method/importance_files.h"
 #include "core/method/weight_errors.h"
 #include "core/session/gguf_export.h"
 #include "core/session/plan_choice.h"
@@ -12,6 +13,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <map>
 #include <new>
 
 namespace halftone {
@@ -48,6 +50,7 @@ public:
         HALFTONE_CHECK(addAll(choices));
         HALFTONE_CHECK(refuseSubstitutions());
         warnAboutTie();
+        HALFTONE_CHECK(tellImportance());
         HALFTONE_CHECK(layOutFile(m_out, m_model, m_target, m_naming, m_untied));
         for (auto& s : result().substitutions)
             finishSubstitution(s);
@@ -269,6 +272,27 @@ private:
             result().warnings.emplace_back(
                 "untie: config.json beside the file must say tie_word_embeddings false (a "
                 "folder as output gets it)");
+    }
+
+    // Of each importance matrix that parameters name, for the weights that they are for.
+    Status tellImportance()
+    {
+        ImportanceFiles files(m_model);
+        std::map<std::string, std::pair<const ParamList*, std::vector<std::uint32_t>>> users;
+        for (const auto& weight : m_plan().weights) {
+            if (weight.action != PlannedWeight::Action::Quantize) continue;
+            const std::string file = m_request.method->importanceFile(weight.params);
+            if (file.empty()) continue;
+            auto& [params, weights] = users[file];
+            params = &weight.params;
+            weights.push_back(weight.weight);
+        }
+        for (const auto& [file, user] : users) {
+            HALFTONE_TRY(lines, files.lines(*m_request.method, *user.first, user.second));
+            for (auto& line : lines)
+                m_plan().warnings.push_back(std::move(line));
+        }
+        return Ok{};
     }
 
     void addUp()

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/session/quantize.h"
 
+#include "core/method/importance_files.h"
 #include "core/method/weight_errors.h"
 #include "core/session/output_place.h"
 #include "core/session/plan.h"
@@ -22,7 +23,7 @@ using How = PlannedOutput::How;
 class Run {
 public:
     Run(const QuantizeRequest& request, JobContext& ctx)
-        : m_request(request), m_ctx(ctx), m_weights(*request.model->weights())
+        : m_request(request), m_ctx(ctx), m_weights(*request.model->weights()), m_importance(*request.model)
     {
     }
 
@@ -82,8 +83,9 @@ private:
                     WeightErrorTable& table)
     {
         HALFTONE_TRY(source, m_weights.source(info, m_ctx.device, m_ctx.stop));
-        HALFTONE_TRY(made,
-                     quantizeAndMeasure(*m_request.method, source, *planned.format, planned.params, m_ctx));
+        HALFTONE_TRY(columns, m_importance.values(*m_request.method, planned.params, planned.weight));
+        HALFTONE_TRY(made, quantizeAndMeasure(*m_request.method, source, *planned.format, planned.params,
+                                              columns, m_ctx));
         HALFTONE_TRY(planes, hostPlanes(made.packed, output, m_ctx));
         HALFTONE_CHECK(writePlanes(*m_writer, output, planes));
         m_written.push_back({planned.name, planned.format, planes.hash(), info.count()});
@@ -105,6 +107,7 @@ private:
     const QuantizeRequest& m_request;
     JobContext& m_ctx;
     const WeightSet& m_weights;
+    ImportanceFiles m_importance;
     OutputPlan m_plan;
     CheckpointWriter* m_writer = nullptr;
     std::vector<WrittenWeight> m_written;

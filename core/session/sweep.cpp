@@ -2,6 +2,7 @@
 #include "core/session/sweep.h"
 
 #include "core/base/text.h"
+#include "core/method/importance_files.h"
 #include "core/method/weight_errors.h"
 #include "core/result/picture.h"
 #include "core/session/quantize.h"
@@ -109,7 +110,7 @@ Result<ErrorStats> castError(const Tensor& source, DType kept, JobContext& ctx)
 class Sweep {
 public:
     Sweep(const SweepRequest& request, JobContext& ctx)
-        : m_request(request), m_ctx(ctx), m_weights(*request.model->weights())
+        : m_request(request), m_ctx(ctx), m_weights(*request.model->weights()), m_importance(*request.model)
     {
     }
 
@@ -214,7 +215,8 @@ private:
         HALFTONE_TRY(source, m_weights.source(info, m_ctx.device, m_ctx.stop));
         for (std::size_t p = 0; p < m_points.size(); ++p) {
             HALFTONE_CHECK(m_ctx.checkpoint());
-            auto stats = error(m_points[p], m_points[p].targets[w], *m_request.points[p].method, source);
+            auto stats =
+                error(m_points[p], m_points[p].targets[w], *m_request.points[p].method, source, m_swept[w]);
             if (!stats) return std::move(stats).error().in(inPoint(m_request.points[p]));
             HALFTONE_CHECK(addRow(p, w, info, *stats));
             m_ctx.progress.advance();
@@ -223,11 +225,12 @@ private:
     }
 
     Result<ErrorStats> error(const PointPlan& point, const Target& target, const QuantizeMethod& method,
-                             const Tensor& source)
+                             const Tensor& source, std::uint32_t weight)
     {
         if (target.format != nullptr) {
-            HALFTONE_TRY(
-                done, quantizeAndMeasure(method, source, *target.format, point.params[target.params], m_ctx));
+            const ParamList& params = point.params[target.params];
+            HALFTONE_TRY(columns, m_importance.values(method, params, weight));
+            HALFTONE_TRY(done, quantizeAndMeasure(method, source, *target.format, params, columns, m_ctx));
             return done.stats;
         }
         return castError(source, target.keptAs.value_or(source.dtype()), m_ctx);
@@ -343,6 +346,7 @@ private:
     const SweepRequest& m_request;
     JobContext& m_ctx;
     const WeightSet& m_weights;
+    ImportanceFiles m_importance;
     std::vector<std::uint32_t> m_swept;
     std::vector<PointPlan> m_points;
     std::shared_ptr<TableWriter> m_table;

@@ -192,6 +192,11 @@ public:
             mine({&op.in, &op.packed.codes, &op.packed.scales, &op.packed.zeros, &op.packed.shared}));
         const std::int64_t rows = op.packed.logical[0], cols = op.packed.logical[1];
         HALFTONE_TRY(layout, op.packed.format->layout(rows, cols));
+        if (op.options.encoder == Encoder::Best && op.packed.format->desc().best)
+            return Error(Errc::Unsupported,
+                         fmt::format("{}: the best encoder runs on the CPU only: choose the CPU or the "
+                                     "reference encoder",
+                                     op.packed.format->name()));
         if (rows == 0 || cols == 0) return clearPlanes(op.packed, *s);
         const WeightView in{addressOf(op.in), op.in.dtype(), rows, cols};
         HALFTONE_CHECK(check(

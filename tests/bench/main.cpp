@@ -19,6 +19,8 @@ struct Part {
 
 const Part kParts[] = {
     {"rtn", "round to nearest in each listed format", benchRtn},
+    {"encoders", "searches for scales against the reference encoders, and ggml's if it is there",
+     benchEncoders},
     {"dequantize", "the way back to F32", benchDequantize},
     {"errors", "errors of packed weights against the plain reference", benchErrors},
     {"determinism", "the same bytes for any number of threads", benchDeterminism},

@@ -47,6 +47,7 @@ std::uint64_t peakResident();
 bool resetPeakResident();
 
 Status benchRtn(const Options& options);
+Status benchEncoders(const Options& options);
 Status benchDequantize(const Options& options);
 Status benchErrors(const Options& options);
 Status benchDeterminism(const Options& options);

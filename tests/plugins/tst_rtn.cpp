@@ -37,7 +37,7 @@ Result<Coded> quantized(const std::vector<float>& values, std::int64_t rows, con
     const Tensor weight = matrixOf(values, rows);
     HALFTONE_TRY(packed, makePacked(cpuDevice(), *format, weight.shape()));
     HALFTONE_CHECK(test::runAsJob(
-        nullptr, [&](JobContext& ctx) { return method.quantize(weight, packed, params, ctx); }));
+        nullptr, [&](JobContext& ctx) { return method.quantize(weight, packed, params, {}, ctx); }));
     const auto cols = weight.shape().cols();
     Coded out;
     for (std::int64_t r = 0; r < rows; ++r) {

@@ -34,7 +34,7 @@ public:
         return intGridFormat(p.bits, GridRule::SymRestricted, p.grouped ? p.groupSize : FormatDesc::kWholeRow,
                              ScaleType::F16);
     }
-    Status quantize(const Tensor& weight, PackedTensor& packed, const ParamList&,
+    Status quantize(const Tensor& weight, PackedTensor& packed, const ParamList&, std::span<const float>,
                     JobContext& ctx) const override
     {
         return quantizeBlocks(weight, packed, ctx);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/base/checked.h"
+#include "core/device/cpu/best_blocks.h"
 #include "core/device/cpu/clip_ends.h"
 #include "core/device/cpu/kernels.h"
 #include "core/device/cpu/parallel.h"
@@ -63,6 +64,7 @@ Status referenceQuantizeBlocks(const QuantizeBlocksOp& op)
 {
     const BlockFormat& format = *op.packed.format;
     const std::int64_t rows = op.packed.logical[0], cols = op.packed.logical[1];
+    if (wantsBest(op)) return quantizeBest(op, encodeBestOneLane);
     HALFTONE_TRY(layout, format.layout(rows, cols));
     const PackedRows planes = planesOf(op.packed);
     if (rows == 0 || cols == 0) {

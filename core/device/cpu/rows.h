@@ -15,18 +15,25 @@ inline bool isWeightType(DType dtype)
     return dtype == DType::F32 || dtype == DType::F16 || dtype == DType::BF16;
 }
 
-/// Row of a matrix as floats: in place when it is aligned F32, else converted into `scratch` (one row).
-inline std::span<const float> floatRow(const Tensor& in, std::int64_t row, float* scratch)
+/// Rows [begin, end) of a matrix as floats: in place when they are aligned F32, else converted into
+/// `scratch`.
+inline std::span<const float> floatRows(const Tensor& in, std::int64_t begin, std::int64_t end,
+                                        float* scratch)
 {
     const std::int64_t cols = in.shape().cols();
     const auto bytes = in.bytes();
-    const auto width = static_cast<std::size_t>(cols);
-    const auto first = static_cast<std::uint64_t>(row) * width;
+    const auto count = static_cast<std::size_t>((end - begin) * cols);
+    const auto first = static_cast<std::uint64_t>(begin) * static_cast<std::uint64_t>(cols);
     const std::byte* at = bytes.data() + first * sizeof(float);
     if (in.dtype() == DType::F32 && reinterpret_cast<std::uintptr_t>(at) % alignof(float) == 0)
-        return {reinterpret_cast<const float*>(at), width};
-    toFloats(in.dtype(), bytes, first, {scratch, width});
-    return {scratch, width};
+        return {reinterpret_cast<const float*>(at), count};
+    toFloats(in.dtype(), bytes, first, {scratch, count});
+    return {scratch, count};
+}
+
+inline std::span<const float> floatRow(const Tensor& in, std::int64_t row, float* scratch)
+{
+    return floatRows(in, row, row + 1, scratch);
 }
 
 } // namespace halftone::cpu

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/device/cpu/simd_blocks.h"
 
+#include "core/base/checked.h"
+#include "core/device/cpu/best_blocks.h"
 #include "core/device/cpu/kernels.h"
 #include "core/device/cpu/parallel.h"
 #include "core/device/cpu/planar_work.h"
@@ -128,14 +130,15 @@ bool hasVectorCode(const BlockFormat* format)
 
 bool simdSupportsQuantizeBlocks(DType dtype, const BlockFormat* format)
 {
-    return hasVectorCode(format) && isWeightType(dtype);
+    return format != nullptr && (hasVectorCode(format) || format->desc().best) && isWeightType(dtype);
 }
 
 Status simdQuantizeBlocks(const QuantizeBlocksOp& op)
 {
     const FormatDesc& desc = op.packed.format->desc();
     const std::int64_t rows = op.packed.logical[0], cols = op.packed.logical[1];
-    if (rows == 0 || cols == 0) return referenceQuantizeBlocks(op);
+    if (wantsBest(op)) return quantizeBest(op, encodeBestSimd);
+    if (rows == 0 || cols == 0 || !hasVectorCode(op.packed.format)) return referenceQuantizeBlocks(op);
     HALFTONE_TRY(layout, op.packed.format->layout(rows, cols));
     const PackedRows planes = planesOf(op.packed);
     const DType dtype = op.in.dtype();

@@ -23,6 +23,8 @@ struct RtnParams {
     std::string powerRule = "floor";
     std::string scaleRounding = "nearest";
     bool doubleQuant = false;
+    std::string encoder = "best";
+    std::string imatrix;
 };
 
 // The heads whose scales are a power of two, and so on, told apart by the tails that they take.
@@ -73,8 +75,7 @@ const ParamTable<RtnParams>& table()
                    {.key = "format",
                     .label = "Format",
                     .help = "An integer grid with free bits and groups, small floats or table entries under "
-                            "scales of a standard (MX, NVFP4, NF4) or free ones, or a GGUF block type as "
-                            "ggml's reference quantizers write it, without an importance matrix.",
+                            "scales of a standard (MX, NVFP4, NF4) or free ones, or a GGUF block type.",
                     .choices = std::move(formats)});
         made.field(&RtnParams::bits, {.key = "bits",
                                       .label = "Bits",
@@ -145,6 +146,23 @@ const ParamTable<RtnParams>& table()
              .label = "Double quantization",
              .help = "Scales in 8 bits, under an F32 scale for each 256 of them and their common mean.",
              .enabledBy = anyOf(headsWith("dq"))});
+        made.field(&RtnParams::encoder,
+                   {.key = "encoder",
+                    .label = "Encoder",
+                    .help =
+                        "For block types: a wide search for scales of the least squared error (best), or the "
+                        "bytes of ggml's reference quantizers without an importance matrix (reference).",
+                    .level = ParamSpec::Level::Advanced,
+                    .choices = {"best", "reference"}});
+        made.field(
+            &RtnParams::imatrix,
+            {.key = "imatrix",
+             .label = "Importance matrix",
+             .help = "A file of llama.cpp's imatrix tool (GGUF or the older form): how much errors in each "
+                     "column count.",
+             .kind = ParamSpec::Kind::File,
+             .level = ParamSpec::Level::Advanced,
+             .enabledBy = "encoder=best"});
         return made;
     }();
     return t;
@@ -162,11 +180,17 @@ ScaleType scaleOf(const std::string& type)
     return type == "f32" ? ScaleType::F32 : type == "bf16" ? ScaleType::BF16 : ScaleType::F16;
 }
 
+Encoder encoderOf(const RtnParams& params)
+{
+    return params.encoder == "best" ? Encoder::Best : Encoder::Reference;
+}
+
 } // namespace
 
 RtnMethod::RtnMethod()
 {
     m_info.id = "rtn";
+    m_info.version = 2;
     m_info.title = "Round to nearest";
     m_info.summary =
         "Rounds every weight to the nearest code of a grid whose scale follows from the range of "
@@ -203,16 +227,25 @@ Result<const BlockFormat*> RtnMethod::target(const WeightInfo&, const ParamList&
     return intGridFormat(p.bits, ruleOf(p.symmetry), block, scaleOf(p.scaleType));
 }
 
-Status RtnMethod::quantize(const Tensor& weight, PackedTensor& packed, const ParamList&,
-                           JobContext& ctx) const
+Status RtnMethod::quantize(const Tensor& weight, PackedTensor& packed, const ParamList& params,
+                           std::span<const float> importance, JobContext& ctx) const
 {
-    return quantizeBlocks(weight, packed, ctx);
+    return quantizeBlocks(weight, packed, ctx, {encoderOf(table().bind(params)), importance});
+}
+
+std::string RtnMethod::importanceFile(const ParamList& params) const
+{
+    // Nothing but the better encoder of a block type heeds it.
+    const RtnParams p = table().bind(params);
+    const auto format = target({}, params);
+    const bool heeded = encoderOf(p) == Encoder::Best && format && (*format)->desc().best;
+    return heeded ? p.imatrix : std::string();
 }
 
 double RtnMethod::flopsPerWeight(const ParamList& params) const
 {
     const auto format = target({}, params);
-    return format ? (*format)->encodeFlops() : 0;
+    return format ? (*format)->encodeFlops(encoderOf(table().bind(params))) : 0;
 }
 
 } // namespace halftone

@@ -14,7 +14,8 @@ public:
     const ParamSchema& schema() const override;
     Result<const BlockFormat*> target(const WeightInfo& weight, const ParamList& params) const override;
     Status quantize(const Tensor& weight, PackedTensor& packed, const ParamList& params,
-                    JobContext& ctx) const override;
+                    std::span<const float> importance, JobContext& ctx) const override;
+    std::string importanceFile(const ParamList& params) const override;
     double flopsPerWeight(const ParamList& params) const override;
 
 private:

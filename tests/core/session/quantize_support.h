@@ -47,7 +47,7 @@ public:
     {
         return formatNamed(anyFormatTable().bind(params).format);
     }
-    Status quantize(const Tensor& weight, PackedTensor& packed, const ParamList&,
+    Status quantize(const Tensor& weight, PackedTensor& packed, const ParamList&, std::span<const float>,
                     JobContext& ctx) const override
     {
         if (before) HALFTONE_CHECK(before(ctx));
