@@ -279,7 +279,7 @@ private:
     {
         ImportanceFiles files(m_model);
         std::map<std::string, std::pair<const ParamList*, std::vector<std::uint32_t>>> users;
-        for (const auto& weight : m_plan().weights) {
+        for (const auto& weight : result().weights) {
             if (weight.action != PlannedWeight::Action::Quantize) continue;
             const std::string file = m_request.method->importanceFile(weight.params);
             if (file.empty()) continue;
@@ -290,7 +290,7 @@ private:
         for (const auto& [file, user] : users) {
             HALFTONE_TRY(lines, files.lines(*m_request.method, *user.first, user.second));
             for (auto& line : lines)
-                m_plan().warnings.push_back(std::move(line));
+                result().warnings.push_back(std::move(line));
         }
         return Ok{};
     }
