@@ -192,7 +192,7 @@ private Q_SLOTS:
     void orders()
     {
         const auto nv = [&](const std::vector<float>& values) {
-            return measured("nvint4_nvfp4", matrixOf(values), "nearest");
+            return measured("nvint4_nvfp4_e2m1", matrixOf(values), "nearest");
         };
         const auto normal = nv(m_normal), laplace = nv(m_laplace), outliers = nv(m_outliers),
                    turned = nv(m_rotated);
@@ -212,7 +212,7 @@ private Q_SLOTS:
         HALFTONE_VERIFY(eight);
         QVERIFY(lead(*eight) > 3);
         QVERIFY(eight->winShare() > 0.95);
-        for (const char* id : {"mxint6_mxfp6_e2m3", "mxint4_mxfp4"}) {
+        for (const char* id : {"mxint6_mxfp6_e2m3", "mxint4_mxfp4_e2m1"}) {
             const auto fewer = measured(id, matrixOf(m_normal), "ceil");
             HALFTONE_VERIFY(fewer);
             QVERIFY2(lead(*fewer) < 0, id);
@@ -254,7 +254,7 @@ private Q_SLOTS:
         QCOMPARE(loss->integer.blocks.most, std::numeric_limits<double>::infinity());
         QVERIFY(loss->ties >= 1);
         QVERIFY(loss->winShare() >= 0 && loss->winShare() <= 1);
-        const auto zeros = measured("nvint4_nvfp4", matrixOf(std::vector<float>(128), 128), "nearest");
+        const auto zeros = measured("nvint4_nvfp4_e2m1", matrixOf(std::vector<float>(128), 128), "nearest");
         HALFTONE_VERIFY(zeros);
         QCOMPARE(zeros->zeroBlocks, 8);
         QCOMPARE(zeros->crest.count, 0);

@@ -29,7 +29,7 @@ class TestIntVsFpTheory : public QObject {
 private Q_SLOTS:
     void models()
     {
-        const auto fp4 = model("nvfp4.g16.nearest");
+        const auto fp4 = model("nvfp4_e2m1.g16.nearest");
         QCOMPARE(fp4.element, Element::E2M1);
         QCOMPARE(fp4.block, 16);
         QVERIFY(fp4.fineScale);
@@ -51,11 +51,11 @@ private Q_SLOTS:
         QTest::newRow("6 bits") << "mxint6.g32.ceil"
                                 << "mxfp6_e2m3.g32.ceil" << 1.05 << 1.9592 << 31.5364;
         QTest::newRow("4 bits") << "mxint4.g32.ceil"
-                                << "mxfp4.g32.ceil" << 1.05 << 2.0416 << 19.1386;
+                                << "mxfp4_e2m1.g32.ceil" << 1.05 << 2.0416 << 19.1386;
         QTest::newRow("NV as drawn") << "nvint4.g16.nearest"
-                                     << "nvfp4.g16.nearest" << 1.05 << 2.3913 << 21.1438;
+                                     << "nvfp4_e2m1.g16.nearest" << 1.05 << 2.3913 << 21.1438;
         QTest::newRow("NV as written") << "nvint4.g16.nearest"
-                                       << "nvfp4.g16.nearest" << 1.0 << 2.4641 << 21.3071;
+                                       << "nvfp4_e2m1.g16.nearest" << 1.0 << 2.4641 << 21.3071;
     }
     void crossings()
     {
@@ -79,7 +79,7 @@ private Q_SLOTS:
     {
         QVERIFY(!crossingOf(model("mxint8.g32.ceil"), model("mxfp8_e4m3.g32.ceil"), 5));
         // Eight bits of whole numbers lead four bits of floats in all blocks of 32.
-        QVERIFY(!crossingOf(model("mxint8.g32.ceil"), model("mxfp4.g32.ceil"), 12));
+        QVERIFY(!crossingOf(model("mxint8.g32.ceil"), model("mxfp4_e2m1.g32.ceil"), 12));
     }
 
     void grid_data()
@@ -91,9 +91,9 @@ private Q_SLOTS:
             double crest;
             double values[8];
         };
-        constexpr const char* kFormats[8]{"mxint8.g32.ceil",     "mxfp8_e4m3.g32.ceil", "mxint6.g32.ceil",
-                                          "mxfp6_e2m3.g32.ceil", "mxint4.g32.ceil",     "mxfp4.g32.ceil",
-                                          "nvint4.g16.nearest",  "nvfp4.g16.nearest"};
+        constexpr const char* kFormats[8]{
+            "mxint8.g32.ceil", "mxfp8_e4m3.g32.ceil", "mxint6.g32.ceil",    "mxfp6_e2m3.g32.ceil",
+            "mxint4.g32.ceil", "mxfp4_e2m1.g32.ceil", "nvint4.g16.nearest", "nvfp4_e2m1.g16.nearest"};
         constexpr double kNone = -1; // the formula does not hold there
         constexpr Row kRows[]{{1.5, {45.896, 31.864, 33.856, 31.713, 21.816, 19.534, 25.618, 20.378}},
                               {2, {43.398, 31.864, 31.358, 31.517, 19.318, 19.176, 23.120, 20.800}},
@@ -152,7 +152,7 @@ private Q_SLOTS:
 
     void holdsOnlyWhereItCan()
     {
-        const auto nv = model("nvfp4.g16.nearest");
+        const auto nv = model("nvfp4_e2m1.g16.nearest");
         QVERIFY(!theoreticalQsnr(nv, 0.5));
         QVERIFY(!theoreticalQsnr(nv, std::nan("")));
         QVERIFY(!theoreticalQsnr(nv, std::numeric_limits<double>::infinity()));
