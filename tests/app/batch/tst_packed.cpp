@@ -95,33 +95,31 @@ private Q_SLOTS:
                      .code,
                  0);
         const auto made =
-            callBatch({QStringLiteral("convert"), in("gptqQStringLiteral("), ")--layoutQStringLiteral(",
-                       ")awqQStringLiteral(", ")-oQStringLiteral(", in(")awqQStringLiteral("), ")--json"});
+            callBatch({QStringLiteral("convert"), in("gptq"), QStringLiteral("--layout"),
+                       QStringLiteral("awq"), QStringLiteral("-o"), in("awq"), QStringLiteral("--json")});
         QVERIFY2(made.code == 0, made.err.constData());
         QVERIFY(made.json().value(QLatin1String("verified")).toBool());
-        const auto same = callBatch({QStringLiteral("verify"), in("awqQStringLiteral("),
-                                     ")--againstQStringLiteral(", in(")gptqQStringLiteral("), ")--json"});
+        const auto same = callBatch({QStringLiteral("verify"), in("awq"), QStringLiteral("--against"),
+                                     in("gptq"), QStringLiteral("--json")});
         QVERIFY2(same.code == 0, same.err.constData());
         // Nothing differs: no weight loses anything.
         QVERIFY(same.json().value(QLatin1String("worst_sqnr_db")).isNull());
-        const auto refused =
-            callBatch({QStringLiteral("convert"), in("gptqQStringLiteral("), ")--layoutQStringLiteral(",
-                       ")int-quantizedQStringLiteral(", ")-oQStringLiteral(", in(")no")});
+        const auto refused = callBatch({QStringLiteral("convert"), in("gptq"), QStringLiteral("--layout"),
+                                        QStringLiteral("int-quantized"), QStringLiteral("-o"), in("no")});
         QCOMPARE(refused.code, 2);
         QCOMPARE(refused.errorLines().size(), 1);
         QVERIFY2(refused.err.contains("without loss") && refused.err.contains("8 bits"),
                  refused.err.constData());
         QVERIFY(!std::filesystem::exists(m_folder / "no"));
-        const auto again =
-            callBatch({QStringLiteral("quantize"), in("gptqQStringLiteral("), ")--methodQStringLiteral(",
-                       ")rtnQStringLiteral(", ")--setQStringLiteral(", ")bits=3QStringLiteral(",
-                       ")-oQStringLiteral(", in(")no")});
+        const auto again = callBatch({QStringLiteral("quantize"), in("gptq"), QStringLiteral("--method"),
+                                      QStringLiteral("rtn"), QStringLiteral("--set"),
+                                      QStringLiteral("bits=3"), QStringLiteral("-o"), in("no")});
         QCOMPARE(again.code, 2);
         QVERIFY2(again.err.contains("requantize=true"), again.err.constData());
-        const auto allowed =
-            callBatch({QStringLiteral("quantize"), in("gptqQStringLiteral("), ")--methodQStringLiteral(",
-                       ")rtnQStringLiteral(", ")--setQStringLiteral(", ")bits=3QStringLiteral(", ")--set",
-                       QStringLiteral("requantize=true"), QStringLiteral("-o"), in("again")});
+        const auto allowed = callBatch(
+            {QStringLiteral("quantize"), in("gptq"), QStringLiteral("--method"), QStringLiteral("rtn"),
+             QStringLiteral("--set"), QStringLiteral("bits=3"), QStringLiteral("--set"),
+             QStringLiteral("requantize=true"), QStringLiteral("-o"), in("again")});
         QCOMPARE(allowed.code, 0);
         QVERIFY2(allowed.err.contains("double quantised: 14 weights"), allowed.err.constData());
     }
@@ -137,9 +135,8 @@ private Q_SLOTS:
         QCOMPARE(info.code, 0);
         QVERIFY2(info.out.contains("warning: no scale beside it") && info.out.contains("weight_scale_inv"),
                  info.out.constData());
-        const auto refused =
-            callBatch({QStringLiteral("quantize"), in("bareQStringLiteral("), ")--methodQStringLiteral(",
-                       ")rtnQStringLiteral(", ")-oQStringLiteral(", in(")no")});
+        const auto refused = callBatch({QStringLiteral("quantize"), in("bare"), QStringLiteral("--method"),
+                                        QStringLiteral("rtn"), QStringLiteral("-o"), in("no")});
         QCOMPARE(refused.code, 2);
         QVERIFY2(refused.err.contains("no scale beside it"), refused.err.constData());
     }
