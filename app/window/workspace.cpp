@@ -4,6 +4,7 @@
 #include "app/host/strings.h"
 #include "core/base/text.h"
 #include "core/base/version.h"
+#include "core/io/weight_layout.h"
 #include "core/session/job_file.h"
 
 #include <QDateTime>
@@ -33,6 +34,18 @@ std::vector<std::string> sweptValues(const ParamSpec& spec)
     if (spec.kind == ParamSpec::Kind::Choice && spec.key == "format") out = spec.choices;
     if (out.empty()) out.push_back(toText(spec.fallback));
     return out;
+}
+
+/// A format that no layout of safetensors has room for makes no file: it is measured when it is asked for.
+bool makesFiles(const QuantizeMethod& method, const Model& model, const ParamList& params)
+{
+    for (const WeightInfo& info : model.weights()->all()) {
+        if (info.shape.rank() != 2) continue;
+        const auto format = method.target(info, params);
+        return !format || (*format)->desc().layout != FormatDesc::Layout::Planar ||
+               weightLayout("auto", **format);
+    }
+    return true;
 }
 
 } // namespace
@@ -239,7 +252,7 @@ std::vector<SweepPoint> Workspace::defaultSweep() const
         for (ParamTexts texts : grid) {
             if (again) texts.emplace_back("requantize", "true");
             auto params = schema.complete(texts);
-            if (!params) continue;
+            if (!params || (m_model && !makesFiles(*quantizer, *m_model, *params))) continue;
             SweepPoint point{quantizer, *params, method->info().id};
             // Named by what differs from the defaults and matters under the other values.
             bool idle = false;
