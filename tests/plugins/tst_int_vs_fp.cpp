@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fmt/core.h>
 #include <functional>
 #include <limits>
 #include <map>
@@ -397,14 +398,15 @@ private Q_SLOTS:
             for (const std::int64_t block : {16, 64, 256}) {
                 BiasTrial trial;
                 trial.block = block;
-                trial.steps = 32;
+                trial.steps = 128;
                 HALFTONE_TRY(symmetric, gradientBias(trial, ctx));
                 trial.fullRange = true;
                 HALFTONE_TRY(full, gradientBias(trial, ctx));
                 if (std::abs(symmetric.perStep) > 4 * symmetric.standardError)
                     return Error(Errc::CheckFailed, "symmetric codes are biased");
                 if (full.perStep > -6 * full.standardError)
-                    return Error(Errc::CheckFailed, "full range shows no bias");
+                    return Error(Errc::CheckFailed, fmt::format("full range of {} shows no bias: {} +- {}",
+                                                                block, full.perStep, full.standardError));
                 if (full.perStep < before * 0.7)
                     return Error(Errc::CheckFailed, "larger blocks are not better");
                 if (std::abs(full.drift.back() / trial.steps / full.perStep - 1) > 1e-9)
