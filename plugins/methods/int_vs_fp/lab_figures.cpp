@@ -29,7 +29,7 @@ Trace crossingTrace(const char* column, std::string is)
             .table = "crossings",
             .x = "crest_factor",
             .y = "qsnr_db",
-            .text = "pair",
+            .text = "label",
             .mark = Mark::Points,
             .where = column,
             .is = std::move(is)};

@@ -208,6 +208,7 @@ TableSchema crossingSchema()
     return {"crossings",
             "Where the curves of a pair cross: below, whole numbers lose less.",
             {{"pair", Type::Name, "", "Whole numbers / floats."},
+             {"label", Type::Name, "", "Whole numbers and crest factor: what figures write."},
              {"analysis", Type::Name, "", "Rules of the scales and rotation."},
              {"set", Type::Name, "", "Pair, block size, rule of the scales and rotation."},
              {"block_size", Type::Integer, "", "Columns under one scale."},
@@ -334,7 +335,8 @@ Status addCurves(TableWriter& table, const PairRun& run, double most, const Theo
 Status addCrossing(TableWriter& table, const PairRun& run, const Crossing& crossing)
 {
     TableRow row(table);
-    row.name(run.pair->title()).name(run.analysis()).name(run.set()).number(run.block);
+    row.name(run.pair->title()).name(fmt::format("{} {:.2f}", headTitle(run.pair->integer), crossing.crest));
+    row.name(run.analysis()).name(run.set()).number(run.block);
     row.number(crossing.crest).number(crossing.qsnr);
     return row.name(crossing.crest <= largestCrest(run.block) ? "yes" : "no").append();
 }
