@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 
 namespace halftone {
 
@@ -118,8 +119,11 @@ HALFTONE_HD std::int32_t nibbleAt(const std::uint8_t* qs, int j)
 
 template <class Code> HALFTONE_HD void storeNibbles(std::uint8_t* qs, const Code* codes)
 {
+    // Through memory of its own, which cannot be that of the codes: compilers then take many at once.
+    std::uint8_t packed[16];
     for (int j = 0; j < 16; ++j)
-        qs[j] = static_cast<std::uint8_t>((codes[j] & 15u) | (codes[j + 16] & 15u) << 4);
+        packed[j] = static_cast<std::uint8_t>((codes[j] & 15u) | (codes[j + 16] & 15u) << 4);
+    memcpy(qs, packed, sizeof packed);
 }
 
 } // namespace halftone

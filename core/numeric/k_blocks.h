@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 
 namespace halftone {
 
@@ -37,11 +38,40 @@ HALFTONE_HD std::int32_t twoBitsAt(const std::uint8_t* qs, int j)
 
 HALFTONE_HD void storeTwoBits(std::uint8_t* qs, const std::uint8_t* codes)
 {
-    for (int i = 0; i < kSuperBlock / 4; ++i) {
-        const std::uint8_t* c = codes + i / 32 * 128 + i % 32;
-        qs[i] =
-            static_cast<std::uint8_t>((c[0] & 3) | (c[32] & 3) << 2 | (c[64] & 3) << 4 | (c[96] & 3) << 6);
+    std::uint8_t packed[kSuperBlock / 4];
+    for (int n = 0; n < 2; ++n)
+        for (int l = 0; l < 32; ++l) {
+            const std::uint8_t* c = codes + 128 * n + l;
+            packed[32 * n + l] = static_cast<std::uint8_t>((c[0] & 3) | (c[32] & 3) << 2 | (c[64] & 3) << 4 |
+                                                           (c[96] & 3) << 6);
+        }
+    memcpy(qs, packed, sizeof packed);
+}
+
+/// One bit of each of 256 codes, bit `kBit`: byte l has those of weights l, l + 32, ..., low bits first.
+template <int kBit> HALFTONE_HD void storeHighBits(std::uint8_t* bits, const std::uint8_t* codes)
+{
+    std::uint8_t packed[32];
+    for (int l = 0; l < 32; ++l) {
+        const std::uint8_t* c = codes + l;
+        packed[l] = static_cast<std::uint8_t>((c[0] >> kBit & 1) | (c[32] >> kBit & 1) << 1 |
+                                              (c[64] >> kBit & 1) << 2 | (c[96] >> kBit & 1) << 3 |
+                                              (c[128] >> kBit & 1) << 4 | (c[160] >> kBit & 1) << 5 |
+                                              (c[192] >> kBit & 1) << 6 | (c[224] >> kBit & 1) << 7);
     }
+    memcpy(bits, packed, sizeof packed);
+}
+
+/// The low four bits of 256 codes: those of weights i and i + kApart of each 2 kApart share a byte.
+template <int kApart> HALFTONE_HD void storeLowNibbles(std::uint8_t* qs, const std::uint8_t* codes)
+{
+    std::uint8_t packed[kSuperBlock / 2];
+    for (int n = 0; n < kSuperBlock / 2 / kApart; ++n)
+        for (int l = 0; l < kApart; ++l) {
+            const std::uint8_t* c = codes + 2 * kApart * n + l;
+            packed[kApart * n + l] = static_cast<std::uint8_t>((c[0] & 15) | (c[kApart] & 15) << 4);
+        }
+    memcpy(qs, packed, sizeof packed);
 }
 
 /// Integer scales and minima of the parts of a super-block against their maxima, and d and dmin.
@@ -175,12 +205,7 @@ struct Q3_KBlock {
     }
     HALFTONE_HD static void storeCodes(std::uint8_t* block, const std::uint8_t* codes)
     {
-        for (int i = 0; i < 32; ++i) {
-            std::uint32_t high = 0;
-            for (int k = 0; k < 8; ++k)
-                high |= static_cast<std::uint32_t>(codes[32 * k + i] >> 2) << k;
-            block[kHighAt + i] = static_cast<std::uint8_t>(high);
-        }
+        storeHighBits<2>(block + kHighAt, codes);
         storeTwoBits(block + kCodesAt, codes);
     }
 };
@@ -254,16 +279,8 @@ template <int kCodeBits> struct ScaledMinimumBlock {
     }
     HALFTONE_HD static void storeCodes(std::uint8_t* block, const std::uint8_t* codes)
     {
-        for (int i = 0; i < kHighBytes; ++i) {
-            std::uint32_t high = 0;
-            for (int k = 0; k < 8; ++k)
-                high |= static_cast<std::uint32_t>(codes[32 * k + i] >> 4) << k;
-            block[kHighAt + i] = static_cast<std::uint8_t>(high);
-        }
-        for (int i = 0; i < kElements / 2; ++i) {
-            const std::uint8_t* c = codes + i / 32 * 64 + i % 32;
-            block[kCodesAt + i] = static_cast<std::uint8_t>((c[0] & 15) | (c[32] & 15) << 4);
-        }
+        if constexpr (kBits == 5) storeHighBits<4>(block + kHighAt, codes);
+        storeLowNibbles<32>(block + kCodesAt, codes);
     }
 
 private:
@@ -328,10 +345,7 @@ struct Q6_KBlock {
     }
     HALFTONE_HD static void storeCodes(std::uint8_t* block, const std::uint8_t* codes)
     {
-        for (int i = 0; i < kElements / 2; ++i) {
-            const std::uint8_t* c = codes + i / 64 * 128 + i % 64;
-            block[kLowAt + i] = static_cast<std::uint8_t>((c[0] & 15) | (c[64] & 15) << 4);
-        }
+        storeLowNibbles<64>(block + kLowAt, codes);
         std::uint8_t high[kElements];
         for (int j = 0; j < kElements; ++j)
             high[j] = static_cast<std::uint8_t>(codes[j] >> 4);

@@ -2,6 +2,7 @@
 #include "tests/fuzz/fuzz_checkpoint.h"
 
 #include "core/io/checkpoint.h"
+#include "core/io/imatrix.h"
 #include "core/io/weights.h"
 
 #include <algorithm>
@@ -102,6 +103,21 @@ bool fuzzGguf(std::span<const std::byte> bytes)
     std::vector<std::byte> file(magic.begin(), magic.end());
     file.insert(file.end(), bytes.begin(), bytes.end());
     return exercise(file);
+}
+
+bool fuzzImatrix(std::span<const std::byte> bytes)
+{
+    const MemoryFile file(bytes);
+    const auto opened = Imatrix::open(file.path());
+    if (!opened) {
+        (void)opened.error().line();
+        return false;
+    }
+    for (const auto& entry : (*opened)->entries()) {
+        (void)(*opened)->values(entry);
+        (void)(*opened)->find(entry.name);
+    }
+    return true;
 }
 
 } // namespace halftone::test

@@ -13,5 +13,7 @@ namespace halftone::test {
 bool fuzzSafetensors(std::span<const std::byte> bytes);
 /// The bytes behind the magic, so that no time is lost on finding it.
 bool fuzzGguf(std::span<const std::byte> bytes);
+/// Any bytes, as an importance matrix.
+bool fuzzImatrix(std::span<const std::byte> bytes);
 
 } // namespace halftone::test

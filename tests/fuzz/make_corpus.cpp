@@ -3,6 +3,7 @@
 // broken ones.
 #include "core/io/compressed_tensors.h"
 #include "tests/support/byte_writer.h"
+#include "tests/support/imatrix_files.h"
 
 #include <cstring>
 #include <filesystem>
@@ -162,6 +163,27 @@ void gguf(const Corpus& corpus)
     corpus.add("kv-count", body(ByteWriter().text("GGUF").put(3u).put(0ull).put(1ull << 40).pad(64).out));
 }
 
+void imatrix(const Corpus& corpus)
+{
+    const ImatrixPart down{"blk.0.ffn_down.weight", {8, 2, 0, 6}, {4}};
+    const ImatrixPart experts{"blk.0.ffn_up_exps.weight", {3, 6, 9, 12, 5, 5}, {3, 0, 5}};
+    corpus.add("one", ggufImatrix({down}));
+    corpus.add("experts", ggufImatrix({down, experts}));
+    corpus.add("old", oldImatrix({down, experts}, ""));
+    corpus.add("old-tail", oldImatrix({down, experts}));
+    const Bytes four = floatBytes({1, 2, 3, 4});
+    corpus.add("no-counts", imatrixKeys().tensor("t.in_sum2", {4}, 0, four).finish());
+    corpus.add("no-type", GgufBuilder().tensor("t.in_sum2", {4}, 0, four).finish());
+    corpus.add("counts-differ",
+               imatrixKeys().tensor("t.in_sum2", {2, 2}, 0, four).tensor("t.counts", {4}, 0, four).finish());
+    corpus.add("twice", oldImatrix({down, down}));
+    const auto head = [](std::int32_t count) { return ByteWriter().put(count); };
+    corpus.add("many-entries", head(0x7fffffff).pad(64).out);
+    corpus.add("long-name", head(1).put(0x7fffffff).pad(64).out);
+    corpus.add("many-values", head(1).put(1).text("t").put(1).put(0x7fffffff).bytes(four).out);
+    corpus.add("tail-length", ByteWriter().bytes(oldImatrix({down}, "")).put(1).put(99).out);
+}
+
 } // namespace
 
 int main(int argc, char** argv)
@@ -170,5 +192,6 @@ int main(int argc, char** argv)
     const std::filesystem::path folder = argv[1];
     safetensors(Corpus(folder / "safetensors"));
     gguf(Corpus(folder / "gguf"));
+    imatrix(Corpus(folder / "imatrix"));
     return 0;
 }

@@ -23,7 +23,7 @@ private Q_SLOTS:
         QTest::addColumn<QByteArray>("target");
         QTest::addColumn<QByteArray>("name");
         const std::filesystem::path root = qEnvironmentVariable("HALFTONE_SOURCE").toStdString();
-        for (const char* target : {"safetensors", "gguf"}) {
+        for (const char* target : {"safetensors", "gguf", "imatrix"}) {
             std::vector<std::string> names;
             for (const auto& e : std::filesystem::directory_iterator(root / "tests/fuzz/corpus" / target))
                 names.push_back(e.path().filename().string());
@@ -40,9 +40,10 @@ private Q_SLOTS:
         QFETCH(QByteArray, name);
         const std::filesystem::path root = qEnvironmentVariable("HALFTONE_SOURCE").toStdString();
         const auto bytes = readBytes(root / "tests/fuzz/corpus" / target.toStdString() / name.toStdString());
-        const Target run = target == "gguf" ? fuzzGguf : fuzzSafetensors;
-        constexpr const char* kGood[] = {"one",    "types",  "odd",   "hole",         "scaled", "packed",
-                                         "blocks", "opaque", "lists", "empty-tensor", "split"};
+        const Target run = target == "gguf" ? fuzzGguf : target == "imatrix" ? fuzzImatrix : fuzzSafetensors;
+        constexpr const char* kGood[] = {"one",    "types",  "odd",      "hole",   "scaled",
+                                         "packed", "blocks", "opaque",   "lists",  "empty-tensor",
+                                         "split",  "old",    "old-tail", "experts"};
         const bool good = std::ranges::any_of(kGood, [&](const char* g) { return name == g; });
         QCOMPARE(run(bytes), good);
 

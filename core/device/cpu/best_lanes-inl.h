@@ -48,6 +48,34 @@ struct Side {
     alignas(64) float at[kSide];
 };
 
+#if HWY_TARGET != HWY_SCALAR // which has no lanes to interleave
+/// Eight rows of eight, `step` apart, to eight columns kSide apart.
+HWY_INLINE void transpose(const float* from, int step, float* to)
+{
+    const Floats df;
+    const hn::Repartition<double, Floats> dd;
+    F a[8], b[8];
+    for (int i = 0; i < 8; ++i)
+        a[i] = hn::LoadU(df, from + i * step);
+    // Within the halves of a vector: pairs of floats, then pairs of pairs; then the halves.
+    for (int i = 0; i < 8; i += 2) {
+        b[i] = hn::InterleaveLower(df, a[i], a[i + 1]);
+        b[i + 1] = hn::InterleaveUpper(df, a[i], a[i + 1]);
+    }
+    for (int i = 0; i < 8; i += 4)
+        for (int k = 0; k < 2; ++k) {
+            const auto low = hn::BitCast(dd, b[i + k]), high = hn::BitCast(dd, b[i + k + 2]);
+            a[i + 2 * k] = hn::BitCast(df, hn::InterleaveLower(dd, low, high));
+            a[i + 2 * k + 1] = hn::BitCast(df, hn::InterleaveUpper(dd, low, high));
+        }
+    for (int i = 0; i < 4; ++i) {
+        store(hn::ConcatLowerLower(df, a[i + 4], a[i]), to + i * kSide);
+        store(hn::ConcatUpperUpper(df, a[i + 4], a[i]), to + (i + 4) * kSide);
+    }
+}
+
+#endif
+
 /// kSide parts of kPart weights, weight j of all parts together. `w` is their importance.
 template <int kPart> struct Parts {
     alignas(64) float x[kPart * kSide];
@@ -63,7 +91,14 @@ template <int kPart> struct Parts {
 private:
     static void put(float* to, const float* from, int count)
     {
-        for (int part = 0; part < kSide; ++part)
+        int part = 0;
+#if HWY_TARGET != HWY_SCALAR
+        if constexpr (hn::MaxLanes(Floats()) == 8)
+            for (; part + 8 <= count; part += 8)
+                for (int j = 0; j < kPart; j += 8)
+                    transpose(from + part * kPart + j, kPart, to + j * kSide + part);
+#endif
+        for (; part < kSide; ++part)
             for (int j = 0; j < kPart; ++j)
                 to[j * kSide + part] = part < count ? from[part * kPart + j] : 0.0f;
     }

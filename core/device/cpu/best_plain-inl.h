@@ -102,8 +102,7 @@ template <int kBits, bool kWeighted> struct PlainSearch<AroundZeroBlock<kBits>, 
     static void wider(const Parts<kPart>& parts, const PartRange& range, Side& scale, Side&)
     {
         // The peak may be cut off, and may stand on either side.
-        constexpr TrialSteps kTrials =
-            kBits == 4 ? TrialSteps{1.2f, -0.15f, 14} : TrialSteps{1.2f, -0.2f, 12};
+        constexpr TrialSteps kTrials = kBits == 4 ? TrialSteps{1.0f, -0.2f, 9} : TrialSteps{1.0f, -0.2f, 10};
         searchScale<Levels, kBits == 4, kWeighted>(parts, range, static_cast<float>(-kHalf), kTrials, scale);
     }
 };

@@ -113,7 +113,7 @@ HWY_INLINE void referenceSums(const Parts<kPart>& parts, int v, F inverse, F& xl
     }
 }
 
-/// fitScale(); `plain` gets the best scale of every other trial when squared errors count as they are.
+/// fitScale(); `plain` gets the best scale of some of the trials when squared errors count as they are.
 template <int kHalf, bool kWeighted, int kPart>
 HWY_INLINE void referenceScale(const Parts<kPart>& parts, const PartRange& range, Side& scales, Side& plain)
 {
@@ -133,10 +133,10 @@ HWY_INLINE void referenceScale(const Parts<kPart>& parts, const PartRange& range
         referenceSums<Levels>(parts, v, inverseOfTrial(0), xl, l2);
         F scale = pick(hn::Eq(l2, zeros()), zeros(), hn::Div(xl, l2));
         F best = hn::Mul(scale, xl);
-        // The trials of the reference in its order, two at a time.
-        for (int i = 0; i < 18; i += 2) {
-            const F inverse = inverseOfTrial(i < 9 ? i - 9 : i - 8),
-                    second = inverseOfTrial(i < 8 ? i - 8 : i - 7);
+        // The trials of the reference in its order, two at a time; kPlain: the first is one of `plain`, too.
+        const auto twoTrials = [&]<bool kPlain>(int i) {
+            const F inverse = inverseOfTrial(i < 9 ? i - 9 : i - 8);
+            const F second = inverseOfTrial(i < 8 ? i - 8 : i - 7);
             F yl = zeros(), m2 = zeros(), zl = zeros(), n2 = zeros();
             xl = l2 = zeros();
             for (int j = 0; j < kPart; ++j) {
@@ -147,14 +147,21 @@ HWY_INLINE void referenceScale(const Parts<kPart>& parts, const PartRange& range
                 l2 = hn::Add(l2, hn::Mul(hn::Mul(squares[j], l), l));
                 yl = hn::Add(yl, hn::Mul(cubes[j], m));
                 m2 = hn::Add(m2, hn::Mul(hn::Mul(squares[j], m), m));
-                const F wl = weighed<kWeighted>(parts, at, l);
-                zl = hn::Add(zl, hn::Mul(wl, x));
-                n2 = hn::Add(n2, hn::Mul(wl, l));
+                if constexpr (kPlain) {
+                    const F wl = weighed<kWeighted>(parts, at, l);
+                    zl = hn::Add(zl, hn::Mul(wl, x));
+                    n2 = hn::Add(n2, hn::Mul(wl, l));
+                }
             }
             keepReferenceFit(xl, l2, scale, best);
             keepReferenceFit(yl, m2, scale, best);
-            keepReferenceFit(zl, n2, own, gain);
+            if constexpr (kPlain) keepReferenceFit(zl, n2, own, gain);
+        };
+        for (int i = 0; i < 16; i += 4) {
+            twoTrials.template operator()<true>(i);
+            twoTrials.template operator()<false>(i + 2);
         }
+        twoTrials.template operator()<true>(16);
         const auto none = hn::Lt(hn::Abs(peak), all(kNoMagnitude));
         store(pick(none, zeros(), scale), scales.at + v);
         store(pick(none, zeros(), own), plain.at + v);
