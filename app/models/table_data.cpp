@@ -101,6 +101,7 @@ TableData tableOf(const Picture& picture)
     TableData::Col y{title(picture.spec.y, "y"), picture.spec.y.unit, "", {}, {}};
     TableData::Col z{title(picture.spec.z, "z"), picture.spec.z.unit, "", {}, {}};
     std::vector<TableData::Col> spread;
+    spread.reserve(std::size(kSpreadNames));
     for (const char* what : kSpreadNames)
         spread.push_back({what, picture.spec.y.unit, "", {}, {}});
     bool anySpread = false;
